@@ -3,19 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use block::{
     ArrayState, Bytes, DeviceCounters, Endurance, Environment, Extents, Layer, LinkState, Medium,
-    Nanos, PageCache, Snapshot, Stack, TaskIo,
+    Nanos, Snapshot, Stack, TaskIo,
 };
 
 use crate::devices::link;
 use crate::health::{Reading, Watch};
 use crate::leaf_events::Watched;
+use crate::page_cache::page_cache;
 use crate::sysfs::{BlockNode, Roots, SYSFS_SECTOR_BYTES, names_in, read_text};
+use crate::thermometers::thermometers;
 use crate::{extents, stack, stored, syscalls};
 
 /// Longest text of a `stat` file: 17 numbers of at most 20 digits.
@@ -389,23 +391,6 @@ fn is_dax(layer: &Layer) -> bool {
     options.is_some_and(|all| all.split(',').any(|one| one == "dax" || one == "dax=always"))
 }
 
-/// Temperature inputs that belong to a disk: `nvme` puts its sensor under the controller,
-/// `drivetemp` under the SCSI device. The first input of each is the drive's composite temperature.
-pub(crate) fn thermometers(dir: &Path) -> Vec<PathBuf> {
-    let device = dir.join("device");
-    [device.join("hwmon"), device]
-        .iter()
-        .flat_map(|parent| {
-            names_in(parent)
-                .into_iter()
-                .filter(|name| name.starts_with("hwmon") && name != "hwmon")
-                .map(|name| parent.join(name).join("temp1_input"))
-                .collect::<Vec<_>>()
-        })
-        .filter(|path| path.exists())
-        .collect()
-}
-
 /// One file for each core and one for each package: every CPU shows the count of both, and added up
 /// over the CPUs, one event would be as many as there are threads.
 fn throttle_files(roots: &Roots) -> Vec<PathBuf> {
@@ -457,46 +442,10 @@ fn steal(roots: &Roots) -> Result<Nanos, String> {
     Ok(Nanos(ticks.saturating_mul(syscalls::tick().0)))
 }
 
-pub(crate) fn page_cache(file: &File) -> Result<PageCache, String> {
-    let page = syscalls::page_bytes();
-    match syscalls::cachestat(file) {
-        Ok(stat) => Ok(PageCache {
-            cached_bytes: Bytes(stat.cached * page),
-            dirty_bytes: Some(Bytes((stat.dirty + stat.writeback) * page)),
-        }),
-        // Not known before Linux 6.5, denied by filters that are older than it.
-        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => {
-            by_mincore(file)
-        }
-        Err(error) => Err(format!("cachestat: {error}")),
-    }
-}
-
-/// Where there is no cachestat(2). To anyone but a file's owner, and who may write it, `mincore(2)` says that all
-/// is resident; such an answer is worse than none.
-fn by_mincore(file: &File) -> Result<PageCache, String> {
-    let meta = file.metadata().map_err(|error| error.to_string())?;
-    let may_write = rustix::fs::accessat(
-        file,
-        c"",
-        rustix::fs::Access::WRITE_OK,
-        rustix::fs::AtFlags::EMPTY_PATH | rustix::fs::AtFlags::EACCESS,
-    );
-    if meta.uid() != rustix::process::geteuid().as_raw() && may_write.is_err() {
-        return Err("mincore tells the truth only to who may write the file".to_owned());
-    }
-    let len = if meta.file_type().is_block_device() {
-        rustix::fs::seek(file, rustix::fs::SeekFrom::End(0)).map_err(|error| error.to_string())?
-    } else {
-        meta.len()
-    };
-    let cached_bytes = syscalls::mincore(file, len).map_err(|error| format!("mincore: {error}"))?;
-    Ok(PageCache { cached_bytes, dirty_bytes: None })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page_cache::by_mincore;
 
     /// If the fallback disagreed with cachestat, a warm cache would go unseen on older kernels.
     #[test]

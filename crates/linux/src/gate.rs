@@ -7,88 +7,25 @@
 //! The exclusive open happens before the last look at the device, and is held by the [`Permit`] for
 //! the whole run: nobody can mount it in between.
 
-use std::collections::BTreeSet;
-use std::fmt;
 use std::fs::{self, File};
-use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
-use block::Bytes;
-use thiserror::Error;
-
-use crate::devices::Use;
 use crate::locks::Unlocking;
-use crate::signature::Usage;
 use crate::sysfs::Roots;
 
 mod device;
 mod file;
+mod hazard;
+mod look;
 mod opening;
 mod refusal;
 mod users;
 
+pub use hazard::{Hazard, HazardError};
+use look::{Found, Looked, Mode, fail};
+pub use look::{GateError, Request};
 pub use refusal::{Consent, Cost, Reason, Refusal};
-
-/// Something on a device that would be lost, which the user may allow by name.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Hazard {
-    /// A partition table and the partitions in it (`partitions`).
-    Partitions,
-    /// A signature of this kind, on the device or in one of its partitions (`signature:ext4`).
-    Signature(String),
-    /// Other users, where it cannot be found out whether there are any (`unknown:users`).
-    UnknownUsers,
-    /// Contents that a table or a place with bad blocks would show if it could be read in full (`unknown:content`).
-    UnknownContent,
-}
-
-impl fmt::Display for Hazard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Hazard::Partitions => f.write_str("partitions"),
-            Hazard::Signature(kind) => write!(f, "signature:{kind}"),
-            Hazard::UnknownUsers => f.write_str("unknown:users"),
-            Hazard::UnknownContent => f.write_str("unknown:content"),
-        }
-    }
-}
-
-/// A word that names no hazard.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "{0:?} cannot be allowed; what can be is `partitions`, `signature:<kind>`, `unknown:users` and \
-     `unknown:content` (mounted, swap and held devices are never written to)"
-)]
-pub struct HazardError(String);
-
-impl FromStr for Hazard {
-    type Err = HazardError;
-
-    fn from_str(text: &str) -> Result<Hazard, HazardError> {
-        match text.split_once(':') {
-            None if text == "partitions" => Ok(Hazard::Partitions),
-            Some(("signature", kind)) if !kind.is_empty() => {
-                Ok(Hazard::Signature(kind.to_ascii_lowercase()))
-            }
-            Some(("unknown", "users")) => Ok(Hazard::UnknownUsers),
-            Some(("unknown", "content")) => Ok(Hazard::UnknownContent),
-            _ => Err(HazardError(text.to_owned())),
-        }
-    }
-}
-
-/// What the user wants, and what the user said to it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Request {
-    /// Most bytes that will be written; `None` when there is no bound but time.
-    pub bytes_to_write: Option<Bytes>,
-    /// What may be lost.
-    pub allow: BTreeSet<Hazard>,
-    /// The target's serial number or another of its names, typed out.
-    pub consent: Option<String>,
-}
 
 /// The right to write to one target, as long as it lives.
 #[derive(Debug)]
@@ -115,32 +52,6 @@ impl Permit {
     pub fn cost(&self) -> &Cost {
         &self.cost
     }
-}
-
-/// Why there is no permit.
-#[derive(Debug, Error)]
-pub enum GateError {
-    /// Refused for safety (exit code 3).
-    #[error("{0}")]
-    Refused(Box<Refusal>),
-    /// The target cannot be used at all (exit code 2).
-    #[error("{}: cannot {action}: {source}", .path.display())]
-    Io {
-        /// The path as the user named it.
-        path: PathBuf,
-        /// What was tried, as the end of "cannot …".
-        action: &'static str,
-        /// The kernel's answer.
-        source: io::Error,
-    },
-    /// Neither a block device nor a regular file (exit code 2).
-    #[error("{}: only a block device or a regular file can be measured", .0.display())]
-    Kind(PathBuf),
-}
-
-fn fail(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> GateError {
-    let path = path.to_owned();
-    move |source| GateError::Io { path, action, source }
 }
 
 /// Opens a block device or a regular file for measuring without writing. Needs no more than the
@@ -222,23 +133,6 @@ pub fn consent(roots: &Roots, path: &Path) -> Option<Consent> {
     }
 }
 
-/// How a target is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    /// For reading, to be closed at once.
-    Look,
-    /// For writing, to be kept.
-    Take,
-}
-
-/// What was found out about a target.
-struct Found {
-    /// The target, open, as far as nothing final was found.
-    file: Option<Unlocking>,
-    /// Its reasons may be none.
-    refusal: Refusal,
-}
-
 fn find(roots: &Roots, path: &Path, request: &Request, mode: Mode) -> Result<Found, GateError> {
     let real = fs::canonicalize(path).map_err(fail(path, "find it"))?;
     // No link any more; what becomes one now is of a kind that is refused.
@@ -251,47 +145,4 @@ fn find(roots: &Roots, path: &Path, request: &Request, mode: Mode) -> Result<Fou
     } else {
         Err(GateError::Kind(path.to_owned()))
     }
-}
-
-/// A target that was looked at, and not opened yet.
-struct Looked<'a> {
-    /// As the user named it.
-    path: &'a Path,
-    /// Absolute, without links.
-    real: &'a Path,
-    meta: &'a fs::Metadata,
-}
-
-fn judge(uses: Vec<Use>, consent: &Consent, request: &Request) -> Vec<Reason> {
-    let mut hazards: BTreeSet<Use> = BTreeSet::new();
-    let (last, rest): (Vec<Use>, Vec<Use>) = uses.into_iter().partition(Use::is_final);
-    let kernel_told = rest
-        .iter()
-        .any(|u| matches!(u, Use::Partitioned { partitions, .. } if !partitions.is_empty()));
-    hazards.extend(rest.into_iter().filter(|u| {
-        !(kernel_told && matches!(u, Use::Partitioned { partitions, .. } if partitions.is_empty()))
-    }));
-    let mut reasons: Vec<Reason> = last.into_iter().map(Reason::InUse).collect();
-    for found in hazards {
-        let hazard = match &found {
-            // The table itself is allowed with the partitions in it.
-            Use::Signed { signature, .. } if signature.usage != Usage::Table => {
-                Hazard::Signature(signature.kind.to_owned())
-            }
-            Use::UsersUnknown { .. } => Hazard::UnknownUsers,
-            Use::ContentUnknown { .. } | Use::Unreadable { .. } => Hazard::UnknownContent,
-            _ => Hazard::Partitions,
-        };
-        let is_table = matches!(&found, Use::Signed { .. }) && hazard == Hazard::Partitions;
-        if !is_table && !request.allow.contains(&hazard) {
-            reasons.push(Reason::NotAllowed { found, hazard });
-        }
-    }
-    match &request.consent {
-        Some(given) if consent.is_given_by(given) => {}
-        given => {
-            reasons.push(Reason::NoConsent { given: given.clone(), consent: consent.clone() });
-        }
-    }
-    reasons
 }

@@ -32,6 +32,8 @@ pub mod written;
 
 mod leaf_events;
 mod locks;
+mod page_cache;
 mod stored;
 mod syscalls;
+mod thermometers;
 mod zfs;

@@ -16,33 +16,16 @@ use std::os::unix::fs::FileExt;
 use block::Bytes;
 use serde::Serialize;
 
+mod image;
 mod magics;
 pub(crate) mod patient;
 pub(crate) mod table;
+mod usage;
 
+use image::Image;
 use magics::{At, MAGICS};
 use patient::Patient;
-
-/// Read at once from the beginning: the region of most signatures, with the first label of ZFS.
-const HEAD: u64 = 512 << 10;
-/// Read at once from the end: backup tables, RAID superblocks, the last labels of ZFS.
-const TAIL: u64 = 1 << 20;
-
-/// What a signature stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Usage {
-    /// A filesystem.
-    Filesystem,
-    /// A member of an array, a volume group or a pool.
-    Member,
-    /// Encrypted data.
-    Encrypted,
-    /// Swap, or a suspended system.
-    Swap,
-    /// A partition table.
-    Table,
-}
+pub use usage::Usage;
 
 /// A signature that was found.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -129,54 +112,6 @@ pub fn probe(
         found.insert("mbr", signature);
     }
     Ok(found.into_values().collect())
-}
-
-/// What is probed, with its two ends in memory.
-struct Image<'a> {
-    size: u64,
-    head: Vec<u8>,
-    tail: Vec<u8>,
-    read: &'a mut dyn FnMut(u64, &mut [u8]) -> io::Result<()>,
-}
-
-impl<'a> Image<'a> {
-    fn new(
-        size: u64,
-        read: &'a mut dyn FnMut(u64, &mut [u8]) -> io::Result<()>,
-    ) -> io::Result<Image<'a>> {
-        let mut head = vec![0; size.min(HEAD) as usize];
-        let mut tail = vec![0; size.min(TAIL) as usize];
-        read(0, &mut head)?;
-        read(size - tail.len() as u64, &mut tail)?;
-        Ok(Image { size, head, tail, read })
-    }
-
-    /// `len` bytes at `offset`; `None` when they reach beyond the end.
-    fn get(&mut self, offset: u64, len: usize) -> io::Result<Option<Vec<u8>>> {
-        let Some(end) = offset.checked_add(len as u64).filter(|&end| end <= self.size) else {
-            return Ok(None);
-        };
-        let tail_at = self.size - self.tail.len() as u64;
-        if end <= self.head.len() as u64 {
-            return Ok(Some(self.head[offset as usize..end as usize].to_vec()));
-        }
-        if offset >= tail_at {
-            let at = (offset - tail_at) as usize;
-            return Ok(Some(self.tail[at..at + len].to_vec()));
-        }
-        let mut buffer = vec![0; len];
-        (self.read)(offset, &mut buffer)?;
-        Ok(Some(buffer))
-    }
-
-    fn is(&mut self, offset: u64, bytes: &[u8]) -> io::Result<bool> {
-        Ok(self.get(offset, bytes.len())?.as_deref() == Some(bytes))
-    }
-
-    fn u32_le(&mut self, offset: u64) -> io::Result<u32> {
-        let bytes = self.get(offset, 4)?.unwrap_or_default();
-        Ok(bytes.try_into().map_or(0, u32::from_le_bytes))
-    }
 }
 
 impl At {

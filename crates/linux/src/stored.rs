@@ -12,7 +12,7 @@ use block::{Bytes, Extents, Layer, Stack, Stored};
 use rustix::fs::OFlags;
 
 use crate::devices::loops;
-use crate::environment::page_cache;
+use crate::page_cache::page_cache;
 use crate::sysfs::{BlockNode, Roots};
 use crate::{extents, stack};
 

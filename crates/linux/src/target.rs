@@ -6,13 +6,14 @@
 
 mod error;
 mod geometry;
+mod opened;
+mod options;
 
 use std::fs::{File, OpenOptions as FileOptions};
 use std::marker::PhantomData;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use block::{Bytes, DriveError, DriveInfo, DriveKind, LaneSetup, Nanos, Target, Time};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -28,143 +29,8 @@ pub use error::TargetError;
 pub(crate) use error::engine_remedy;
 pub use geometry::Alignment;
 use geometry::Geometry;
-
-/// What will be done to the target.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Access {
-    /// Nothing but reads; needs only read permission.
-    #[default]
-    ReadOnly,
-    /// Reads and writes. The safety gate must have agreed before.
-    ReadWrite,
-}
-
-/// How a target is opened.
-#[derive(Clone, Debug)]
-pub struct OpenOptions {
-    /// How requests reach the kernel.
-    pub engine: EngineKind,
-    /// What will be done.
-    pub access: Access,
-    /// Past the page cache (`O_DIRECT`); false is `--buffered`.
-    pub direct: bool,
-    /// Every write is durable before it completes (`O_DSYNC`).
-    pub dsync: bool,
-    /// Poll for completions instead of being interrupted; io_uring with direct I/O only, and a device
-    /// with polling queues. A poll ends with a completion, not with a deadline.
-    pub iopoll: bool,
-    /// Keeps submitter i on CPU `cpus[i % n]`.
-    pub pin_cpus: Option<Vec<usize>>,
-    /// Block devices only: fail when anyone else holds the device, and keep them out (`O_EXCL`).
-    pub exclusive: bool,
-}
-
-impl Default for OpenOptions {
-    /// io_uring, read-only, direct.
-    fn default() -> Self {
-        OpenOptions {
-            engine: EngineKind::default(),
-            access: Access::default(),
-            direct: true,
-            dsync: false,
-            iopoll: false,
-            pin_cpus: None,
-            exclusive: false,
-        }
-    }
-}
-
-/// An opened file or block device, and what its drives need to know of it.
-pub struct Opened {
-    file: File,
-    info: DriveInfo,
-    options: OpenOptions,
-    alignment: Alignment,
-    /// The descriptor has no `O_DSYNC` though it was asked for: each write carries the flag instead.
-    dsync_each_write: bool,
-    notes: Mutex<Vec<String>>,
-}
-
-impl Opened {
-    /// The device that costs nothing, for calibrating `engine`.
-    pub(crate) fn nothing(
-        file: File,
-        info: DriveInfo,
-        engine: EngineKind,
-        cpus: Option<Vec<usize>>,
-    ) -> Opened {
-        let block = info.logical_block_bytes;
-        Opened {
-            file,
-            info,
-            options: OpenOptions {
-                engine,
-                access: Access::ReadWrite,
-                direct: false,
-                pin_cpus: cpus,
-                ..OpenOptions::default()
-            },
-            alignment: Alignment { memory: block, offset: block },
-            dsync_each_write: false,
-            notes: Mutex::default(),
-        }
-    }
-
-    pub(crate) fn info(&self) -> &DriveInfo {
-        &self.info
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.info.name
-    }
-
-    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
-    }
-
-    pub(crate) fn options(&self) -> &OpenOptions {
-        &self.options
-    }
-
-    pub(crate) fn memory_align(&self) -> Bytes {
-        self.alignment.memory
-    }
-
-    pub(crate) fn is_block_device(&self) -> bool {
-        self.info.kind == DriveKind::BlockDevice
-    }
-
-    pub(crate) fn is_writable(&self) -> bool {
-        self.options.access == Access::ReadWrite
-    }
-
-    pub(crate) fn dsync_each_write(&self) -> bool {
-        self.dsync_each_write
-    }
-
-    pub(crate) fn cpu_of(&self, submitter: u16) -> Option<usize> {
-        cpu_of(self.options.pin_cpus.as_deref().unwrap_or_default(), submitter)
-    }
-
-    /// Keeps `note` for the user, once however many submitters say it.
-    pub(crate) fn note(&self, note: String) {
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-
-    /// What was kept so far.
-    pub(crate) fn notes(&self) -> Vec<String> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-/// The CPU for a submitter, where CPUs were named.
-pub(crate) fn cpu_of(cpus: &[usize], submitter: u16) -> Option<usize> {
-    let index = usize::from(submitter).checked_rem(cpus.len())?;
-    cpus.get(index).copied()
-}
+pub(crate) use opened::{Opened, cpu_of};
+pub use options::{Access, OpenOptions};
 
 /// A file or block device that was opened and looked at, but has no engine yet.
 pub struct RealTarget {

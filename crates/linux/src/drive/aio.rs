@@ -4,10 +4,11 @@
 
 use block::{Bytes, Completion, Drive, DriveError, LaneSetup, Op, Request, Time};
 
+use super::clock;
+use super::engine::{Buffers, Engine, sealed};
 use super::lane::{Lane, Spare};
 use super::queued::{Queue, Queued};
 use super::sys::aio::{self as kernel, Command};
-use super::{Buffers, Engine, clock};
 use crate::target::{EngineKind, Opened};
 
 /// Linux asynchronous I/O, Linux 4.18 and later.
@@ -16,6 +17,8 @@ pub struct Aio;
 
 /// A submitter with an I/O context of its own.
 pub struct AioDrive<'a>(Queued<'a, kernel::Aio<'a>>);
+
+impl sealed::Sealed for Aio {}
 
 impl Engine for Aio {
     type Drive<'a> = AioDrive<'a>;

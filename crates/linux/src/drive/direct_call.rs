@@ -5,7 +5,8 @@ use std::os::fd::BorrowedFd;
 use block::{Completion, Op, Outcome, Request};
 use rustix::fs::{FallocateFlags, fallocate, fdatasync};
 
-use super::{clock, negative_errno, sys};
+use super::engine::negative_errno;
+use super::{clock, sys};
 use crate::target::Opened;
 
 /// How `target` is told that a range of it may be forgotten.

@@ -17,6 +17,7 @@ mod calibration;
 mod clock;
 mod delay;
 mod direct_call;
+mod engine;
 mod lane;
 mod null;
 mod pin;
@@ -28,37 +29,16 @@ mod sys;
 mod uring;
 mod waiting;
 
-use block::{Drive, DriveError, LaneSetup};
-
 pub use aio::{Aio, AioDrive};
 pub use calibration::{Calibration, CalibrationDrive};
 pub(crate) use clock::{now, sleep};
 pub(crate) use delay::of_submitters as run_delay;
+pub use engine::{Buffers, Engine};
 pub use null::{NullDrive, NullTarget};
 pub use psync::{Psync, PsyncDrive};
 pub use uring::{Uring, UringDrive};
 
-use crate::target::{EngineKind, Opened};
-
-/// A way of handing requests to the kernel. Sealed: the three engines of this room are all.
-pub trait Engine: sealed::Sealed + Send + Sync + 'static {
-    /// The drive that serves one submitter.
-    type Drive<'a>: Drive + Buffers;
-
-    /// Which engine this is.
-    const KIND: EngineKind;
-
-    #[doc(hidden)]
-    fn open<'a>(
-        target: &'a Opened,
-        submitter: u16,
-        setup: &LaneSetup<'_>,
-    ) -> Result<Self::Drive<'a>, DriveError>;
-
-    /// Asks the kernel whether this engine can be used at all.
-    #[doc(hidden)]
-    fn probe() -> std::io::Result<()>;
-}
+use crate::target::EngineKind;
 
 /// Asks the kernel whether `kind` can be used at all.
 ///
@@ -70,24 +50,4 @@ pub fn probe(kind: EngineKind) -> std::io::Result<()> {
         EngineKind::Libaio => Aio::probe(),
         EngineKind::Psync => Psync::probe(),
     }
-}
-
-/// Access to what a drive's reads delivered.
-pub trait Buffers {
-    /// The buffer of `slot`, from its start, as its last transfer left it; at least as long as the
-    /// largest transfer that was set up. `None` when there is no such slot, or while a request for it
-    /// is outstanding.
-    fn buffer(&self, slot: u16) -> Option<&[u8]>;
-}
-
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Aio {}
-    impl Sealed for super::Psync {}
-    impl Sealed for super::Uring {}
-}
-
-/// The number that the kernel would have put into a completion for `error`.
-pub(crate) fn negative_errno(error: &std::io::Error) -> i32 {
-    -error.raw_os_error().unwrap_or(libc::EIO)
 }

@@ -6,9 +6,10 @@ use std::io::IoSlice;
 use block::{Bytes, Completion, Drive, DriveError, LaneSetup, Op, Outcome, Request, Time};
 use rustix::io::{ReadWriteFlags, pread, pwrite, pwritev2};
 
+use super::engine::{Buffers, Engine, sealed};
 use super::lane::{Lane, Spare};
 use super::sys::slots::Slots;
-use super::{Buffers, Engine, clock, direct_call};
+use super::{clock, direct_call};
 use crate::target::{EngineKind, Opened};
 
 /// Synchronous calls. A depth above 1 only queues in front of the one request that is served, and the
@@ -24,6 +25,8 @@ pub struct PsyncDrive<'a> {
     slots: Slots,
     queue: VecDeque<Request>,
 }
+
+impl sealed::Sealed for Psync {}
 
 impl Engine for Psync {
     type Drive<'a> = PsyncDrive<'a>;

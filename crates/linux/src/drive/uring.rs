@@ -2,11 +2,12 @@
 
 use block::{Bytes, Completion, Drive, DriveError, LaneSetup, Op, Request, Time};
 
+use super::clock;
+use super::engine::{Buffers, Engine, sealed};
 use super::lane::{Lane, Spare};
 use super::queued::{Queue, Queued};
 use super::sys::command::Command;
 use super::sys::ring::{BUFFERS_MAX, DEPTH_MAX, Ring};
-use super::{Buffers, Engine, clock};
 use crate::target::{EngineKind, Opened};
 
 /// io_uring, Linux 5.11 and later.
@@ -15,6 +16,8 @@ pub struct Uring;
 
 /// A submitter with a ring of its own. Once attached it belongs to that thread.
 pub struct UringDrive<'a>(Queued<'a, Ring<'a>>);
+
+impl sealed::Sealed for Uring {}
 
 impl Engine for Uring {
     type Drive<'a> = UringDrive<'a>;

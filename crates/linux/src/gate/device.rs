@@ -6,10 +6,9 @@ use std::os::unix::fs::MetadataExt;
 
 use block::Bytes;
 
-use super::{
-    Consent, Cost, Found, GateError, Looked, Mode, Reason, Refusal, Request, fail, judge, opening,
-    users,
-};
+use super::look::{Found, GateError, Looked, Mode, Request, fail, judge};
+use super::refusal::{Consent, Cost, Reason, Refusal};
+use super::{opening, users};
 use crate::devices::{Identity, InUse, Use, content};
 use crate::locks::Unlocking;
 use crate::sysfs::{BlockNode, DevNo, Roots};

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use block::Bytes;
 
-use super::{
-    Consent, Cost, Found, GateError, Looked, Mode, Refusal, Request, fail, judge, opening, users,
-};
+use super::look::{Found, GateError, Looked, Mode, Request, fail, judge};
+use super::refusal::{Consent, Cost, Refusal};
+use super::{opening, users};
 use crate::devices::{Use, exports, loops};
 use crate::locks::Unlocking;
 use crate::mounts::{self, Mount};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat};
 
-use super::Mode;
+use super::look::Mode;
 use crate::locks::Unlocking;
 use crate::syscalls;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use block::{Bytes, quoted};
 
-use super::Hazard;
+use super::hazard::Hazard;
 use crate::devices::Use;
 
 /// A refusal to write.

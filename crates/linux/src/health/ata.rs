@@ -10,7 +10,7 @@ mod statistics;
 use block::Bytes;
 use block::health::{AtaDetail, AtaPower, AtaStatistic, Detail, Health};
 
-use super::Asked;
+use super::asked::Asked;
 use crate::passthrough::ata::SECTOR_BYTES;
 use crate::passthrough::{AtaCommand, AtaRegisters, CommandError, Commands, Data};
 

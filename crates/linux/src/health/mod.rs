@@ -4,6 +4,7 @@
 //! wanted. Reading a drive's health never fails as a whole. What could not be had is a fact that is missing, with the
 //! reason beside it ([`Health::missing`]).
 
+mod asked;
 pub mod ata;
 mod bytes;
 mod mmc;
@@ -18,10 +19,10 @@ use block::Leaf;
 use block::health::Health;
 
 use crate::devices::{Bus, Identity};
-use crate::environment::thermometers;
-use crate::passthrough::{CommandError, Commands, Device, Playback};
+use crate::passthrough::{Commands, Device, Playback};
 use crate::stack::subsystem;
 use crate::sysfs::{BlockNode, Roots, read_text};
+use crate::thermometers::thermometers;
 
 pub use watch::{Reading, Watch};
 
@@ -222,28 +223,4 @@ fn protocol_of(node: &BlockNode, bus: Bus) -> Result<Protocol, Unasked> {
 /// What is to be said of a leaf that is no block device of this machine.
 pub fn of_unknown(leaf: &Leaf) -> Health {
     Health::of(&leaf.name).complete("it is no block device of this machine")
-}
-
-/// What was asked in vain.
-#[derive(Debug, Default)]
-struct Asked {
-    failures: Vec<String>,
-}
-
-impl Asked {
-    /// The answer, or nothing, with the reason kept.
-    fn keep<T>(&mut self, answer: Result<T, CommandError>) -> Option<T> {
-        answer.map_err(|error| self.note(&error.to_string())).ok()
-    }
-
-    fn note(&mut self, why: &str) {
-        if !self.failures.iter().any(|known| known == why) {
-            self.failures.push(why.to_owned());
-        }
-    }
-
-    /// Why a fact is missing: the first thing that failed, which commonly makes the others fail, or `otherwise`.
-    fn why(&self, otherwise: &str) -> String {
-        self.failures.first().cloned().unwrap_or_else(|| otherwise.to_owned())
-    }
 }

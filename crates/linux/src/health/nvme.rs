@@ -9,28 +9,21 @@ use block::health::{
     NvmeSmart,
 };
 
-use super::Asked;
+use super::asked::Asked;
 use crate::passthrough::nvme::{ALL_NAMESPACES, LogPage, identify, log_page};
 use crate::passthrough::{CommandError, Commands};
 
+pub(super) use decode::celsius;
 pub use decode::{controller, endurance_group, namespace, ocp, sanitize, smart};
 
 /// Unit of the counts of data in the SMART log: a thousand times 512 bytes, rounded up.
 pub const DATA_UNIT_BYTES: u64 = 512_000;
-
-/// Zero degrees Celsius in the specification's whole kelvins.
-const ZERO_CELSIUS_K: i32 = 273;
 
 /// Bytes of the SMART, endurance, sanitize and OCP logs.
 pub(super) const LOG_BYTES: usize = 512;
 
 /// Bytes of the log of supported pages.
 const SUPPORTED_BYTES: usize = 1024;
-
-/// Whole kelvins as the drive gives them; `None` for zero, which stands for "not told".
-pub(super) fn celsius(kelvin: u16) -> Option<i32> {
-    (kelvin != 0).then(|| i32::from(kelvin) - ZERO_CELSIUS_K)
-}
 
 /// Reads what an NVMe drive tells of itself and of its namespace `nsid`.
 ///

@@ -3,7 +3,7 @@
 use block::Bytes;
 use block::health::{Detail, Health, Rotation, ScsiDetail, ScsiErrors};
 
-use super::Asked;
+use super::asked::Asked;
 use super::bytes::{byte, number_be, text, u16_be};
 use crate::passthrough::scsi::{fetch, inquiry, log_sense, request_sense};
 use crate::passthrough::{CommandError, Commands, Sense};

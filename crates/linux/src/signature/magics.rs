@@ -2,7 +2,8 @@
 
 use std::io;
 
-use super::{Image, Usage};
+use super::image::Image;
+use super::usage::Usage;
 
 /// Where a magic number lies.
 #[derive(Clone, Copy, Debug)]

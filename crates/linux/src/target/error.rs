@@ -5,7 +5,8 @@ use std::{fs, io};
 
 use thiserror::Error;
 
-use super::{Access, EngineKind, OpenOptions};
+use super::EngineKind;
+use super::options::{Access, OpenOptions};
 
 /// Why a path cannot be a target. Each names the path, what is wrong, and a way out.
 #[derive(Debug, Error)]

@@ -10,8 +10,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::TargetError;
-use super::error::is_made_up;
+use super::error::{TargetError, is_made_up};
 
 /// What the memory and the place of a transfer are aligned to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

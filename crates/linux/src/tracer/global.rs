@@ -18,9 +18,10 @@ use super::chunk::Chunk;
 use super::claim::Claim;
 use super::feed::{CHUNK_BYTES, Feed, Marker};
 use super::instance::write;
+use super::started::Started;
 use super::stream::{self, Streams};
 use super::subject::Subjects;
-use super::{Started, TracerRoots, tracepoints};
+use super::{TracerRoots, tracepoints};
 use crate::drive;
 use crate::sysfs::read_text;
 

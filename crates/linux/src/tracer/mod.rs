@@ -27,6 +27,7 @@ mod pump;
 mod relay;
 mod roots;
 mod rwbs;
+mod started;
 mod stream;
 mod subject;
 mod tracepoints;
@@ -47,17 +48,16 @@ pub(crate) use places::{PlaceWatch, Places, Ranges};
 pub use roots::TracerRoots;
 pub use subject::{Subject, SubjectError};
 
-use feed::{Decode, Feed, Marker};
+use feed::Marker;
 use pump::Pump;
 use relay::Ioctls;
+use started::{BUFFER_MIN, Started};
 use subject::Subjects;
 
 /// Most memory for the kernel's buffers of all CPUs together, unless somebody asks for more.
 const BUFFERS_MAX: Bytes = Bytes::mib(256);
 /// Buffer of one CPU, where that allows it: 1.5 seconds at 100,000 events a second.
 const BUFFER_USUAL: Bytes = Bytes::mib(8);
-/// Smallest buffer of one CPU.
-const BUFFER_MIN: Bytes = Bytes::kib(64);
 /// Longest mark; the kernel cuts off what is longer than about a page.
 const MARK_BYTES_MAX: usize = 512;
 
@@ -139,16 +139,6 @@ pub enum TracerError {
 
 fn list(unused: &[Unused]) -> String {
     unused.iter().map(|unused| format!("\n  {}: {}", unused.backend, unused.why)).collect()
-}
-
-/// A back end that is recording.
-struct Started {
-    feed: Box<dyn Feed>,
-    decoder: Box<dyn Decode>,
-    /// Belongs to the feed: while it is open, the kernel keeps what it leads to.
-    marker: Option<Weak<dyn Marker>>,
-    /// Buffer of each CPU.
-    buffer: Bytes,
 }
 
 /// A recording that goes on. Dropping it ends it, and leaves nothing of it in the kernel.

@@ -12,12 +12,13 @@ use std::time::Duration;
 use block::trace::{DeviceNumber, TraceEvent, Traits};
 use block::{Bytes, LeafEvents, Nanos};
 
+use super::TracerRoots;
 use super::chunk::{Chunk, Gathered};
 use super::events::Decoder;
 use super::feed::Feed as _;
+use super::started::BUFFER_MIN;
 use super::subject::{Subject, Subjects};
 use super::tracepoints::{self, Tracepoints};
-use super::{BUFFER_MIN, TracerRoots};
 
 /// The only tracepoint that is enabled: once per request, with the bytes that completed, before its issuer is notified.
 const COMPLETE: &str = "block_rq_complete";

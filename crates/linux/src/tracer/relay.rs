@@ -14,12 +14,13 @@ use std::sync::{Arc, Weak};
 use block::Bytes;
 use rustix::fs::OFlags;
 
+use super::TracerRoots;
 use super::chunk::Chunk;
 use super::claim::Claim;
 use super::feed::{CHUNK_BYTES, Feed, Marker};
+use super::started::Started;
 use super::stream::Streams;
 use super::subject::{Subject, Subjects};
-use super::{Started, TracerRoots};
 use crate::syscalls::{self, BlockTrace};
 use crate::sysfs::read_text;
 

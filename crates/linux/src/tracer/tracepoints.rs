@@ -9,13 +9,14 @@ use std::sync::{Arc, Weak};
 use block::Bytes;
 use rustix::fs::{FlockOperation, OFlags};
 
+use super::TracerRoots;
 use super::chunk::{Chunk, Gathered};
 use super::events::{self, Decoder};
 use super::feed::{CHUNK_BYTES, Decode, Feed, Marker};
 use super::format::Format;
 use super::instance::{self, Instance};
+use super::started::Started;
 use super::subject::Subjects;
-use super::{Started, TracerRoots};
 
 /// How often it is looked how much was lost, in looks at the buffers.
 const STATS_EVERY: u32 = 16;

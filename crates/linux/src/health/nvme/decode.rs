@@ -14,6 +14,14 @@ const OCP_GUID: u128 = 0xafd5_14c9_7c6f_4f9c_a4f2_bfea_2810_afc5;
 /// Unit of the counts of an endurance group.
 const GROUP_UNIT_BYTES: u64 = 1_000_000_000;
 
+/// Zero degrees Celsius in the specification's whole kelvins.
+const ZERO_CELSIUS_K: i32 = 273;
+
+/// Whole kelvins as the drive gives them; `None` for zero, which stands for "not told".
+pub(in crate::health) fn celsius(kelvin: u16) -> Option<i32> {
+    (kelvin != 0).then(|| i32::from(kelvin) - ZERO_CELSIUS_K)
+}
+
 /// Model, serial number and firmware revision of Identify controller.
 pub(super) fn names(bytes: &[u8]) -> (Option<String>, Option<String>, Option<String>) {
     let field = |from: usize, to: usize| text(bytes.get(from..to).unwrap_or_default());
@@ -37,8 +45,8 @@ pub fn controller(bytes: &[u8]) -> NvmeController {
         total_bytes: capacity(280),
         unallocated_bytes: unallocated.filter(|bytes| manages || bytes.0 > 0),
         namespaces_max: u32_le(bytes, 516),
-        temperature_warning_c: super::celsius(u16_le(bytes, 266)),
-        temperature_critical_c: super::celsius(u16_le(bytes, 268)),
+        temperature_warning_c: celsius(u16_le(bytes, 266)),
+        temperature_critical_c: celsius(u16_le(bytes, 268)),
         can_security: admin & 1 != 0,
         can_format: admin & 1 << 1 != 0,
         can_manage_namespaces: manages,

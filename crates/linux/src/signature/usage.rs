@@ -1,0 +1,19 @@
+//! What signatures stand for.
+
+use serde::Serialize;
+
+/// What a signature stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Usage {
+    /// A filesystem.
+    Filesystem,
+    /// A member of an array, a volume group or a pool.
+    Member,
+    /// Encrypted data.
+    Encrypted,
+    /// Swap, or a suspended system.
+    Swap,
+    /// A partition table.
+    Table,
+}
