@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use block::Bytes;
 
-use crate::kind::Fault;
+use crate::field::Fault;
 
 /// A field with its table, its value, and the least and the most that it may be.
 pub(crate) type Range<T = u64> = (&'static str, T, T, T);

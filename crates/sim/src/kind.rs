@@ -1,13 +1,10 @@
 //! The kinds of device that there are models of. A new kind is a variant here and a module beside `hdd`.
 
-use block::DriveInfo;
 use serde::{Deserialize, Serialize};
 
 use crate::card::CardModel;
-use crate::describe::Truth;
-use crate::device::Device;
+use crate::device_model::DeviceModel;
 use crate::hdd::HddModel;
-use crate::model::Identity;
 use crate::ssd::SsdModel;
 
 /// Names of all kinds, as model files write them.
@@ -21,47 +18,6 @@ const DRAWN: [(&str, Draw); 2] = [
     ("card", |seed| Model::Card(CardModel::random(seed))),
     ("ssd", |seed| Model::Ssd(SsdModel::random(seed))),
 ];
-
-/// A field of a model, with its table, and what is wrong with it.
-pub(crate) type Fault = (&'static str, String);
-
-/// A field of a model, with its table, and its new value.
-pub(crate) type Setting = (&'static str, toml::Value);
-
-/// What every kind's parameters can tell and make.
-pub(crate) trait DeviceModel {
-    /// The model's name.
-    fn name(&self) -> &str;
-
-    /// One line for people.
-    fn summary(&self) -> &str;
-
-    /// What the device says of itself.
-    fn identity(&self) -> &Identity;
-
-    /// Finds the first value that no such device can have.
-    fn check(&self) -> Result<(), Fault>;
-
-    /// The short override keys that this kind knows, for whoever typed another.
-    fn shorthands(&self) -> &'static [&'static str] {
-        &["capacity", "state", "write_cache"]
-    }
-
-    /// The field that a short override key stands for; `None` for a key that this kind does not know.
-    fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>>;
-
-    /// What a host can ask the device about itself, when the user named it `name`.
-    fn info(&self, name: &str) -> DriveInfo;
-
-    /// What is true of the device, for scoring.
-    fn truth(&self) -> Truth;
-
-    /// Makes the device.
-    ///
-    /// # Errors
-    /// The field that makes it impossible; none after [`DeviceModel::check`].
-    fn device(&self, seed: u64) -> Result<Box<dyn Device>, Fault>;
-}
 
 /// The parameters of a model, by kind of device. Serialises as its file reads.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -19,11 +19,14 @@ mod card;
 mod check;
 mod describe;
 mod device;
+mod device_model;
 mod draw;
 mod environment;
 mod error;
 mod events;
+mod field;
 mod hdd;
+mod identity;
 mod kind;
 mod model;
 mod noise;
@@ -31,19 +34,19 @@ mod spec;
 mod ssd;
 mod store;
 mod target;
+mod truth;
 
 pub use around::{
     Beyond, CacheRule, ContentMap, FakeCache, Faults, Heat, HeatTruth, HostLimits, Neighbour,
     Order, Range, Ranges, Stored, Storm,
 };
-pub use describe::{
-    CardTruth, HddTruth, ModelDescription, ModelInfo, Parameters, Truth, ZoneTruth,
-};
+pub use describe::{ModelDescription, ModelInfo, Parameters};
 pub use device::MediaCounters;
 pub use environment::VirtualEnvironment;
 pub use error::SimError;
 pub use spec::rounded_from;
 pub use target::{Lane, VirtualTarget};
+pub use truth::{CardTruth, HddTruth, Truth, ZoneTruth};
 
 /// Opens a virtual drive.
 ///

@@ -3,7 +3,7 @@
 use block::Bytes;
 
 use crate::error::SimError;
-use crate::kind::Setting;
+use crate::field::Setting;
 
 /// A spec taken apart, with nothing looked up yet.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::inbox::{Inbox, earlier};
 use super::shell::Shell;
 use crate::check::within;
 use crate::device::{Command, Device, Finished};
-use crate::kind::Fault;
+use crate::field::Fault;
 
 /// How a drive warms and what it does about it. Each figure left out is that of a small solid-state drive
 /// without a heat sink.

@@ -7,7 +7,7 @@ use super::inbox::{Inbox, earlier};
 use super::shell::Shell;
 use crate::device::{Command, Device, Finished};
 use crate::events::EventQueue;
-use crate::kind::Fault;
+use crate::field::Fault;
 
 /// What the host lets through to the drive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -26,7 +26,7 @@ pub use neighbour::{Neighbour, Order};
 pub use ranges::{Range, Ranges};
 
 use crate::device::Device;
-use crate::kind::Fault;
+use crate::field::Fault;
 
 /// The tables that the file of any model may have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

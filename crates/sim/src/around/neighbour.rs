@@ -12,7 +12,7 @@ use super::inbox::earlier;
 use super::shell::Shell;
 use crate::check::within;
 use crate::device::{Command, Device, Finished};
-use crate::kind::Fault;
+use crate::field::Fault;
 use crate::noise::Noise;
 
 /// Background I/O that is not the tester's: the drive counts it, and the tester's task does not.

@@ -2,7 +2,7 @@
 
 use super::model::{CardModel, CrossingModel};
 use crate::check::{powers_of_two, within};
-use crate::kind::Fault;
+use crate::field::Fault;
 
 /// Longest time that a model may state for anything.
 const NS: u64 = 60_000_000_000;

@@ -6,6 +6,7 @@
 //! it begins, and its end is the only event, beside merging while the host is quiet.
 
 mod check;
+mod kind;
 mod layout;
 mod medium;
 mod model;

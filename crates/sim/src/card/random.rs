@@ -5,7 +5,8 @@ use super::model::{
     LogModel, MergeModel, ReadModel, WriteModel,
 };
 use crate::draw::Draw;
-use crate::model::{Identity, SCHEMA};
+use crate::identity::Identity;
+use crate::model::SCHEMA;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -173,7 +174,7 @@ fn log(draw: &mut Draw, geometry: &GeometryModel) -> LogModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kind::DeviceModel;
+    use crate::device_model::DeviceModel;
 
     // Breaks when some draw leaves the range that a card can have: a score over many seeds would end
     // at the first of them.

@@ -5,7 +5,7 @@ use block::{Op, Time};
 use super::model::{CellModel, ReadModel};
 use super::{Card, CardModel};
 use crate::device::{Command, Device};
-use crate::kind::DeviceModel;
+use crate::device_model::DeviceModel;
 
 const KIB: u64 = 1 << 10;
 const SEEDS: std::ops::Range<u64> = 0..1_000;

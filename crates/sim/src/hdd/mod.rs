@@ -5,7 +5,9 @@
 //! is in memory.
 
 mod geometry;
+mod kind;
 mod model;
+mod pending;
 mod platters;
 mod readcache;
 mod schedule;
@@ -19,14 +21,14 @@ use block::{Bytes, Nanos, Op, Time};
 use self::geometry::Spot;
 pub(crate) use self::model::HddModel;
 use self::model::{HitsModel, PIECE_BYTES};
+use self::pending::Pending;
 use self::platters::{Mode, Platters, Trail};
 use self::readcache::{ReadCache, SegmentId};
-use self::schedule::Pending;
 use self::writecache::WriteCache;
 use crate::device::{Command, Device, Finished, MediaCounters};
 use crate::events::EventQueue;
-use crate::kind::Fault;
-use crate::model::WriteCacheModel;
+use crate::field::Fault;
+use crate::identity::WriteCacheModel;
 use crate::noise::Noise;
 
 /// What will happen inside the drive.

@@ -1,17 +1,12 @@
 //! A disk model as its TOML file states it.
 
-use block::{Bytes, DriveInfo, DriveKind};
 use serde::{Deserialize, Serialize};
 
-use super::Hdd;
 use super::geometry::{Geometry, Shape};
 use super::seek::SeekCurve;
 use crate::check::{powers_of_two, within};
-use crate::describe::{HddTruth, Truth, ZoneTruth};
-use crate::device::Device;
-use crate::kind::{DeviceModel, Fault, Setting};
-use crate::model::{Identity, WriteCacheModel};
-use crate::spec;
+use crate::field::Fault;
+use crate::identity::{Identity, WriteCacheModel};
 
 /// Largest piece in which a write crosses the link; the write cache holds at least one.
 pub(super) const PIECE_BYTES: u64 = 256 << 10;
@@ -22,9 +17,9 @@ pub(super) const PIECE_BYTES: u64 = 256 << 10;
 pub(crate) struct HddModel {
     schema: String,
     kind: String,
-    name: String,
-    summary: String,
-    identity: Identity,
+    pub(super) name: String,
+    pub(super) summary: String,
+    pub(super) identity: Identity,
     pub(super) geometry: GeometryModel,
     pub(super) seek: SeekModel,
     pub(super) memory: MemoryModel,
@@ -135,7 +130,7 @@ impl HddModel {
         60_000_000_000 / self.geometry.rpm
     }
 
-    fn shape(&self) -> Shape {
+    pub(super) fn shape(&self) -> Shape {
         let g = &self.geometry;
         Shape {
             sectors: g.capacity_bytes / g.physical_block_bytes,
@@ -160,11 +155,11 @@ impl HddModel {
     }
 
     /// A turn, where `rpm` may not have been checked yet.
-    fn turn_ns_checked(&self) -> u64 {
+    pub(super) fn turn_ns_checked(&self) -> u64 {
         60_000_000_000 / self.geometry.rpm.max(1)
     }
 
-    fn check_blocks(&self) -> Result<(), Fault> {
+    pub(super) fn check_blocks(&self) -> Result<(), Fault> {
         let g = &self.geometry;
         powers_of_two(&[
             ("geometry.logical_block_bytes", g.logical_block_bytes, 512, 65_536),
@@ -187,156 +182,5 @@ impl HddModel {
         }
         // Above a pebibyte, positions and times would leave 64 bits.
         within(&[("geometry.capacity_bytes", g.capacity_bytes, 1 << 20, 1 << 50)])
-    }
-}
-
-impl DeviceModel for HddModel {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn summary(&self) -> &str {
-        &self.summary
-    }
-
-    fn identity(&self) -> &Identity {
-        &self.identity
-    }
-
-    fn check(&self) -> Result<(), Fault> {
-        const NS: u64 = 60_000_000_000;
-        let (g, s, m) = (&self.geometry, &self.seek, &self.memory);
-        let (c, l) = (&self.schedule, &self.link);
-        let ranges = [
-            ("geometry.rpm", g.rpm, 600, 60_000),
-            ("geometry.heads", g.heads, 1, 64),
-            ("geometry.zones", g.zones, 1, 256),
-            ("geometry.outer_sectors_per_track", g.outer_sectors_per_track, 8, 100_000),
-            (
-                "geometry.inner_sectors_per_track",
-                g.inner_sectors_per_track,
-                8,
-                g.outer_sectors_per_track,
-            ),
-            ("geometry.head_switch_ns", g.head_switch_ns, 0, self.turn_ns_checked()),
-            ("geometry.cylinder_switch_ns", g.cylinder_switch_ns, 0, self.turn_ns_checked()),
-            ("seek.track_to_track_ns", s.track_to_track_ns, 1, NS),
-            ("seek.average_ns", s.average_ns, 1, NS),
-            ("seek.full_stroke_ns", s.full_stroke_ns, 1, NS),
-            ("seek.write_settle_ns", s.write_settle_ns, 0, NS),
-            ("seek.settle_jitter_ns", s.settle_jitter_ns, 0, s.track_to_track_ns),
-            ("seek.guard_ns", s.guard_ns, 0, self.turn_ns_checked()),
-            ("memory.segments", m.segments, 1, 65_536),
-            ("memory.segment_bytes", m.segment_bytes, g.physical_block_bytes, 1 << 40),
-            ("memory.read_bytes", m.read_bytes, m.segment_bytes, 1 << 40),
-            ("memory.read_ahead_bytes", m.read_ahead_bytes, 0, m.segment_bytes),
-            ("memory.write_bytes", m.write_bytes, PIECE_BYTES, 1 << 40),
-            ("memory.write_runs", m.write_runs, 1, 1 << 24),
-            ("schedule.queue_depth", c.queue_depth, 1, 65_535),
-            ("schedule.age_limit_ns", c.age_limit_ns, 1, NS),
-            ("schedule.destage_window", c.destage_window, 1, 65_535),
-            ("schedule.destage_quiet_ns", c.destage_quiet_ns, 0, NS),
-            ("link.command_ns", l.command_ns, 1, NS),
-        ];
-        within(&ranges)?;
-        self.check_blocks()?;
-        let more = [
-            (
-                "schedule.destage_chunk_bytes",
-                c.destage_chunk_bytes,
-                g.physical_block_bytes,
-                m.write_bytes,
-            ),
-            ("link.bytes_per_s", l.bytes_per_s, 1_000_000, 1 << 40),
-            ("link.command_jitter_ns", l.command_jitter_ns, 0, NS),
-            ("link.access_ns", l.access_ns, 0, NS),
-        ];
-        within(&more)?;
-        if self.shape().reading_time() > i64::MAX as u128 {
-            return Err((
-                "geometry.capacity_bytes",
-                format!(
-                    "reading {} bytes at so few a turn would take longer than 292 years, and its \
-                     nanoseconds could not be counted",
-                    g.capacity_bytes
-                ),
-            ));
-        }
-        self.seek_curve(self.layout().cylinders()).map(|_| ())
-    }
-
-    fn shorthands(&self) -> &'static [&'static str] {
-        &["capacity", "write_cache"]
-    }
-
-    fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>> {
-        match key {
-            "capacity" => Some(spec::capacity(
-                "geometry.capacity_bytes",
-                value,
-                self.geometry.physical_block_bytes,
-                "physical block",
-            )),
-            "write_cache" => {
-                Some(Ok(("memory.write_cache", toml::Value::String(value.to_owned()))))
-            }
-            "state" => Some(Err("a disk has no initial state; leave it out".to_owned())),
-            _ => None,
-        }
-    }
-
-    fn info(&self, name: &str) -> DriveInfo {
-        DriveInfo {
-            name: name.to_owned(),
-            kind: DriveKind::Virtual,
-            model: Some(self.identity.model.clone()),
-            serial: self.identity.serial.clone(),
-            capacity_bytes: Bytes(self.geometry.capacity_bytes),
-            logical_block_bytes: Bytes(self.geometry.logical_block_bytes),
-            physical_block_bytes: Bytes(self.geometry.physical_block_bytes),
-            rotational: Some(true),
-            write_cache: Some(self.memory.write_cache.into()),
-            cache_bytes: Some(Bytes(self.memory.read_bytes + self.memory.write_bytes)),
-            link_bytes_per_s: Some(self.link.bytes_per_s),
-        }
-    }
-
-    fn truth(&self) -> Truth {
-        let layout = self.layout();
-        let block = self.geometry.physical_block_bytes;
-        let starts: Vec<u64> = layout.zones().iter().map(|z| z.first).collect();
-        let zones = layout.zones().iter().enumerate().map(|(index, zone)| {
-            let end = starts.get(index + 1).copied().unwrap_or(u64::MAX);
-            let sectors = end.min(layout.sectors()).saturating_sub(zone.first);
-            let (per_cylinder, cylinder_ns) = layout.cylinder_rate(zone);
-            let rate = u128::from(per_cylinder * block) * 1_000_000_000 / u128::from(cylinder_ns);
-            ZoneTruth {
-                offset_bytes: Bytes(zone.first * block),
-                length_bytes: Bytes(sectors * block),
-                track_bytes: Bytes(zone.per_track * block),
-                streaming_bytes_per_s: rate as u64,
-            }
-        });
-        Truth {
-            page_bytes: None,
-            write_buffer_bytes: Some(Bytes(self.memory.write_bytes)),
-            real_capacity_bytes: Some(Bytes(self.geometry.capacity_bytes)),
-            hdd: Some(HddTruth {
-                rpm: self.geometry.rpm,
-                rotation_ns: self.turn_ns(),
-                heads: self.geometry.heads,
-                cylinders: layout.cylinders(),
-                read_cache_bytes: Bytes(self.memory.read_bytes),
-                segment_bytes: Bytes(self.memory.segment_bytes),
-                read_ahead_bytes: Bytes(self.memory.read_ahead_bytes),
-                queue_depth: self.schedule.queue_depth,
-                zones: zones.filter(|z| z.length_bytes > Bytes::ZERO).collect(),
-            }),
-            ..Truth::default()
-        }
-    }
-
-    fn device(&self, seed: u64) -> Result<Box<dyn Device>, Fault> {
-        Ok(Box::new(Hdd::new(self, seed)?))
     }
 }

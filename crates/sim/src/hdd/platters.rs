@@ -5,7 +5,7 @@ use block::{Nanos, Time};
 use super::geometry::{Geometry, Spot};
 use super::model::HddModel;
 use super::seek::SeekCurve;
-use crate::kind::Fault;
+use crate::field::Fault;
 use crate::noise::Noise;
 
 /// What an access does to the medium.

@@ -4,29 +4,11 @@
 use block::{Bytes, Nanos, Op, Time};
 
 use super::geometry::Spot;
+use super::pending::Pending;
 use super::platters::{Mode, Trail};
 use super::writecache::Dirty;
 use super::{Activity, Event, Hdd, Stream, Waiter};
 use crate::device::Command;
-
-/// A command that waits for the arm.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pending {
-    pub(super) command: Command,
-    /// First byte that must come from or go to the platters.
-    pub(super) from: u64,
-    /// Where that is.
-    pub(super) spot: Spot,
-    pub(super) decoded: Time,
-    /// When its access is planned.
-    pub(super) ready: Time,
-}
-
-impl Pending {
-    fn mode(&self) -> Mode {
-        if self.command.op == Op::Write { Mode::Write } else { Mode::Read }
-    }
-}
 
 /// What the arm will do.
 #[derive(Clone, Copy, Debug)]

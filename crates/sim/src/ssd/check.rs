@@ -5,7 +5,7 @@ use block::Bytes;
 use super::model::{CollectionModel, MappingModel, SlcModel, SsdModel};
 use super::shape::{self, Shape};
 use crate::check::{powers_of_two, within};
-use crate::kind::Fault;
+use crate::field::Fault;
 
 /// A minute.
 const NS: u64 = 60_000_000_000;

@@ -6,9 +6,12 @@
 
 mod agenda;
 mod check;
+mod crossings;
 mod die;
+mod epochs;
 mod ftl;
 mod idle;
+mod kind;
 mod model;
 mod nand;
 mod random;
@@ -22,14 +25,14 @@ use std::collections::VecDeque;
 use block::{Op, Time};
 
 use self::agenda::{Event, Heap, Line};
+use self::crossings::{Crossing, Incoming, Transfer};
 use self::die::{Die, Keeping};
+use self::epochs::Epochs;
 use self::ftl::{Collection, Ftl, InitialState};
 use self::model::MappingModel;
 pub(crate) use self::model::SsdModel;
-use self::nand::Transfer;
 use self::shape::Shape;
 use self::times::Figures;
-use self::writes::{Epochs, Incoming, Piece};
 use crate::device::{Command, Device, Finished, MediaCounters};
 use crate::noise::Noise;
 
@@ -70,15 +73,6 @@ impl Holding {
     fn get(&mut self, place: u32) -> &mut Held {
         &mut self.held[place as usize]
     }
-}
-
-/// What crosses the link.
-#[derive(Clone, Copy, Debug)]
-enum Crossing {
-    /// Data of a write, into the buffer.
-    In(Piece),
-    /// A part of a read's data.
-    Out(u32),
 }
 
 /// The drive.

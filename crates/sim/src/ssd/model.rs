@@ -1,15 +1,9 @@
 //! A solid-state drive's model as its TOML file states it.
 
-use block::{Bytes, DriveInfo, DriveKind, WriteCache};
 use serde::{Deserialize, Serialize};
 
-use super::Ssd;
-use super::shape::{self, Shape};
-use crate::describe::Truth;
-use crate::device::Device;
-use crate::kind::{DeviceModel, Fault, Setting};
-use crate::model::{Identity, WriteCacheModel};
-use crate::spec;
+use crate::field::Setting;
+use crate::identity::{Identity, WriteCacheModel};
 
 /// A model of a drive of flash chips. Every field is required unless it says otherwise; durations are nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,7 +73,7 @@ pub(super) enum StateModel {
 }
 
 impl StateModel {
-    fn word(self) -> &'static str {
+    pub(super) fn word(self) -> &'static str {
         match self {
             StateModel::Fresh => "fresh",
             StateModel::Filled => "filled",
@@ -201,92 +195,15 @@ impl SsdModel {
             || self.memory.write_cache == WriteCacheModel::WriteThrough
     }
 
-    fn is_log(&self) -> bool {
+    pub(super) fn is_log(&self) -> bool {
         self.layout.mapping == MappingModel::Page
     }
 
-    fn state(&self, value: &str) -> Result<Setting, String> {
+    pub(super) fn state(&self, value: &str) -> Result<Setting, String> {
         if self.is_log() {
             Ok(("layout.state", toml::Value::String(value.to_owned())))
         } else {
             Err("a drive that writes in place has no initial state; leave it out".to_owned())
         }
-    }
-}
-
-impl DeviceModel for SsdModel {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn summary(&self) -> &str {
-        &self.summary
-    }
-
-    fn identity(&self) -> &Identity {
-        &self.identity
-    }
-
-    fn check(&self) -> Result<(), Fault> {
-        super::check::check(self)
-    }
-
-    fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>> {
-        match key {
-            "capacity" => Some(spec::capacity(
-                "layout.capacity_bytes",
-                value,
-                self.layout.map_bytes,
-                "unit of mapping",
-            )),
-            "state" => Some(self.state(value)),
-            "write_cache" => {
-                Some(Ok(("memory.write_cache", toml::Value::String(value.to_owned()))))
-            }
-            _ => None,
-        }
-    }
-
-    fn info(&self, name: &str) -> DriveInfo {
-        DriveInfo {
-            name: name.to_owned(),
-            kind: DriveKind::Virtual,
-            model: Some(self.identity.model.clone()),
-            serial: self.identity.serial.clone(),
-            capacity_bytes: Bytes(self.layout.capacity_bytes),
-            logical_block_bytes: Bytes(self.layout.logical_block_bytes),
-            physical_block_bytes: Bytes(self.layout.physical_block_bytes),
-            rotational: Some(false),
-            write_cache: Some(if self.is_durable_at_once() {
-                WriteCache::WriteThrough
-            } else {
-                WriteCache::WriteBack
-            }),
-            cache_bytes: Some(Bytes(self.memory.write_bytes)),
-            link_bytes_per_s: Some(self.link.bytes_per_s),
-        }
-    }
-
-    fn truth(&self) -> Truth {
-        let shape = Shape::of(self);
-        let (nand, log) = (&self.nand, self.is_log());
-        let program = nand.page_bytes * u64::from(nand.planes);
-        Truth {
-            erase_block_bytes: log.then(|| Bytes(program * u64::from(nand.pages_per_block))),
-            page_bytes: Some(Bytes(nand.page_bytes)),
-            planes: Some(nand.planes),
-            cell_levels: log.then(|| 1 << nand.bits_per_cell),
-            write_buffer_bytes: Some(Bytes(self.memory.write_bytes)),
-            slc_cache_bytes: shape.slc_bytes(shape::initial(self)).map(Bytes),
-            over_provisioning: log.then(|| shape.over_provisioning()),
-            dies: Some(shape.dies),
-            real_capacity_bytes: Some(Bytes(self.layout.capacity_bytes)),
-            initial_state: log.then(|| self.layout.state.word().to_owned()),
-            ..Truth::default()
-        }
-    }
-
-    fn device(&self, seed: u64) -> Result<Box<dyn Device>, Fault> {
-        Ok(Box::new(Ssd::new(self, seed)))
     }
 }

@@ -4,17 +4,9 @@ use block::{Bytes, Time};
 
 use super::Ssd;
 use super::agenda::Event;
+use super::crossings::Transfer;
 use super::die::{Doing, Keeping, Page, Program, RowRead, Source, Work};
 use super::ftl::Collected;
-
-/// What crosses a channel, and has somebody who waits for its end.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Transfer {
-    /// Data of the host's request, out of a die.
-    Out { request: u32, bytes: u32 },
-    /// Data of a program, into this die.
-    In { die: u32 },
-}
 
 /// What is folded or collected in one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

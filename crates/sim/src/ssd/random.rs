@@ -5,7 +5,8 @@ use super::model::{
     ProtocolModel, SlcModel, SsdModel, StateModel, WhenFullModel,
 };
 use crate::draw::Draw;
-use crate::model::{Identity, SCHEMA, WriteCacheModel};
+use crate::identity::{Identity, WriteCacheModel};
+use crate::model::SCHEMA;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -173,7 +174,7 @@ fn link(draw: &mut Draw) -> LinkModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kind::DeviceModel;
+    use crate::device_model::DeviceModel;
 
     // Breaks when some draw leaves the range that a drive can have: a score over many seeds would end at
     // the first of them.

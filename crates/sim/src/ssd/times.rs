@@ -4,7 +4,7 @@ use block::Nanos;
 
 use super::die::Page;
 use super::model::{ProtocolModel, SsdModel, WhenFullModel};
-use crate::model::WriteCacheModel;
+use crate::identity::WriteCacheModel;
 use crate::noise::Noise;
 
 /// The figures of a model that the running drive needs.

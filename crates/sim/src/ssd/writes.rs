@@ -1,85 +1,16 @@
 //! Writes: into memory over the link, then each unit to its place in a row that fills, and the row to its die.
 
-use std::collections::VecDeque;
-
 use block::{Bytes, Op, Time};
 
+use super::Ssd;
+use super::crossings::{Crossing, Incoming, Piece};
 use super::die::{Keeping, NOBODY, Program, Source, Work};
 use super::ftl::{Collected, Stream};
 use super::shape::Place;
-use super::{Crossing, Ssd};
 use crate::device::Command;
 
 /// Units of the largest piece in which a write crosses the link.
 const PIECE_UNITS: u64 = 64;
-
-/// A write whose data is still with the host.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Incoming {
-    place: u32,
-    next: u64,
-    end: u64,
-}
-
-/// Data that crosses the link; its room is kept for it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
-    place: u32,
-    first: u64,
-    count: u32,
-    is_last: bool,
-}
-
-/// Programs between one flush and the next: a flush waits for all of those before it.
-#[derive(Debug)]
-pub(super) struct Epochs {
-    /// The oldest that is not over.
-    first: u64,
-    /// Of each, programs that are still to end, and the flush that closed it.
-    open: VecDeque<(u32, Option<u32>)>,
-}
-
-impl Default for Epochs {
-    fn default() -> Epochs {
-        Epochs { first: 0, open: VecDeque::from([(0, None)]) }
-    }
-}
-
-impl Epochs {
-    /// A program begins; says in which epoch.
-    #[inline]
-    fn begin(&mut self) -> u64 {
-        if let Some((programs, _)) = self.open.back_mut() {
-            *programs += 1;
-        }
-        self.first + self.open.len() as u64 - 1
-    }
-
-    /// A program of `epoch` has ended.
-    #[inline]
-    fn end(&mut self, epoch: u64) {
-        if let Some((programs, _)) = self.open.get_mut((epoch - self.first) as usize) {
-            *programs -= 1;
-        }
-    }
-
-    /// A flush waits for what has begun so far.
-    fn close(&mut self, flush: u32) {
-        if let Some((_, waiting)) = self.open.back_mut() {
-            *waiting = Some(flush);
-        }
-        self.open.push_back((0, None));
-    }
-
-    /// The next flush that has waited long enough.
-    #[inline]
-    fn settled(&mut self) -> Option<u32> {
-        let &(0, Some(flush)) = self.open.front()? else { return None };
-        self.open.pop_front();
-        self.first += 1;
-        Some(flush)
-    }
-}
 
 impl Ssd {
     pub(super) fn write(&mut self, place: u32, command: &Command, now: Time) {

@@ -2,7 +2,7 @@
 
 use block::{Errno, Nanos, Op, Outcome, Time};
 
-use super::Faults;
+use super::table::Faults;
 use crate::around::inbox::earlier;
 use crate::around::ranges::Ranges;
 use crate::around::shell::Shell;

@@ -2,7 +2,8 @@
 
 use block::Bytes;
 
-use super::{Beyond, CacheRule, FakeCache, Faults};
+use super::cache::{CacheRule, FakeCache};
+use super::table::{Beyond, Faults};
 use crate::around::ranges::Ranges;
 
 /// What becomes of the content of an address.

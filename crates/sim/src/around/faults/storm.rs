@@ -2,7 +2,7 @@
 
 use block::{Nanos, Time};
 
-use super::Storm;
+use super::table::Storm;
 use crate::around::inbox::earlier;
 use crate::around::shell::Shell;
 use crate::device::{Command, Device, Finished};

@@ -1,6 +1,6 @@
 //! The blocks that are full, and which of them is to be collected next.
 
-use super::Collection;
+use super::collection::Collection;
 use crate::noise::Noise;
 
 /// No block.

@@ -7,6 +7,7 @@
 //! A block is the same block of all planes. A slot holds one unit; slots of a block are written in order.
 
 mod closed;
+mod collection;
 mod map;
 mod profile;
 mod state;
@@ -16,6 +17,7 @@ mod tests;
 use std::collections::VecDeque;
 
 use self::closed::Closed;
+pub(crate) use self::collection::Collection;
 use self::map::Map;
 
 /// Blocks beyond those that hold data and over-provisioning: one that the host writes, one that the collection
@@ -105,17 +107,6 @@ pub(crate) struct SlcShape {
     pub(crate) units_per_block: u32,
     /// The blocks are set aside for it, on top of `data_blocks`; else they are taken from those that are free.
     pub(crate) is_static: bool,
-}
-
-/// Which full block is collected next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Collection {
-    /// The one with the fewest valid units; of several the one that has been so for longest.
-    Greedy,
-    /// The one that was filled first.
-    Fifo,
-    /// The best of so many drawn at random.
-    Choices(u32),
 }
 
 /// What the die held before anybody looked.

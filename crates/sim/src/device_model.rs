@@ -1,0 +1,43 @@
+//! What a kind of device is to everything that does not know which kind it is.
+
+use block::DriveInfo;
+
+use crate::device::Device;
+use crate::field::{Fault, Setting};
+use crate::identity::Identity;
+use crate::truth::Truth;
+
+/// What every kind's parameters can tell and make.
+pub(crate) trait DeviceModel {
+    /// The model's name.
+    fn name(&self) -> &str;
+
+    /// One line for people.
+    fn summary(&self) -> &str;
+
+    /// What the device says of itself.
+    fn identity(&self) -> &Identity;
+
+    /// Finds the first value that no such device can have.
+    fn check(&self) -> Result<(), Fault>;
+
+    /// The short override keys that this kind knows, for whoever typed another.
+    fn shorthands(&self) -> &'static [&'static str] {
+        &["capacity", "state", "write_cache"]
+    }
+
+    /// The field that a short override key stands for; `None` for a key that this kind does not know.
+    fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>>;
+
+    /// What a host can ask the device about itself, when the user named it `name`.
+    fn info(&self, name: &str) -> DriveInfo;
+
+    /// What is true of the device, for scoring.
+    fn truth(&self) -> Truth;
+
+    /// Makes the device.
+    ///
+    /// # Errors
+    /// The field that makes it impossible; none after [`DeviceModel::check`].
+    fn device(&self, seed: u64) -> Result<Box<dyn Device>, Fault>;
+}

@@ -1,0 +1,36 @@
+//! What crosses the link and the channels.
+
+/// A write whose data is still with the host.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Incoming {
+    pub(super) place: u32,
+    pub(super) next: u64,
+    pub(super) end: u64,
+}
+
+/// Data that crosses the link; its room is kept for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    pub(super) place: u32,
+    pub(super) first: u64,
+    pub(super) count: u32,
+    pub(super) is_last: bool,
+}
+
+/// What crosses the link.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Crossing {
+    /// Data of a write, into the buffer.
+    In(Piece),
+    /// A part of a read's data.
+    Out(u32),
+}
+
+/// What crosses a channel, and has somebody who waits for its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Transfer {
+    /// Data of the host's request, out of a die.
+    Out { request: u32, bytes: u32 },
+    /// Data of a program, into this die.
+    In { die: u32 },
+}

@@ -1,0 +1,12 @@
+//! Rules of garbage collection.
+
+/// Which full block is collected next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Collection {
+    /// The one with the fewest valid units; of several the one that has been so for longest.
+    Greedy,
+    /// The one that was filled first.
+    Fifo,
+    /// The best of so many drawn at random.
+    Choices(u32),
+}
