@@ -1,8 +1,9 @@
 //! Words of a record that a later version may add to.
 
-use serde::de::IntoDeserializer as _;
-use serde::de::value::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+use serde::de::value::StrDeserializer;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// One of the choices `T`, which records name by a word each, or a word that this version does not know.
 ///
@@ -59,8 +60,27 @@ impl<T: Serialize> Serialize for Lenient<T> {
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lenient<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Lenient<T>, D::Error> {
         let word = String::deserialize(deserializer)?;
-        let known: Result<T, Error> = T::deserialize(word.as_str().into_deserializer());
+        let known = T::deserialize(StrDeserializer::<Unknown>::new(&word));
         Ok(known.map_or(Lenient::Other(word), Lenient::Known))
+    }
+}
+
+/// A word that is not one of the choices. It carries no message, since nobody reads one: the code that would write it is left
+/// out of the program then.
+#[derive(Debug)]
+struct Unknown;
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not one of the choices")
+    }
+}
+
+impl std::error::Error for Unknown {}
+
+impl de::Error for Unknown {
+    fn custom<T: fmt::Display>(_: T) -> Unknown {
+        Unknown
     }
 }
 
