@@ -114,8 +114,8 @@ fn laying(
     Laying { title, banner, blocks }
 }
 
-/// Numbers of one direction, and under them their proofs.
-fn of_group(group: &report::Group, style: Style) -> [Block; 2] {
+/// Numbers of one direction, and under them their proofs, where there are any.
+fn of_group(group: &report::Group, style: Style) -> Vec<Block> {
     let mut columns = vec!["Test".to_owned()];
     columns.extend(group.columns.iter().cloned());
     columns.push("runs".to_owned());
@@ -140,7 +140,8 @@ fn of_group(group: &report::Group, style: Style) -> [Block; 2] {
     };
     let rows = group.rows.iter().map(&mut row).collect();
     let numbers = Table { caption: group.title.clone(), columns, rows, notes };
-    [Block::Table(numbers), Block::Table(proofs(group))]
+    let proofs = Some(proofs(group)).filter(|proofs| !proofs.rows.is_empty());
+    std::iter::once(numbers).chain(proofs).map(Block::Table).collect()
 }
 
 fn number_of(cell: &report::Cell, style: Style) -> Cell {
