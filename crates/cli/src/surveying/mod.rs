@@ -66,6 +66,8 @@ struct Survey<'a> {
     begun: Option<Run>,
     /// True when the first part could not be made.
     is_impossible: bool,
+    /// Why the record of a part is not whole.
+    failure: Option<anyhow::Error>,
 }
 
 /// Runs the verb; `given` are the flags that the user typed.
@@ -178,7 +180,11 @@ impl runner::instrument::Measure for Survey<'_> {
             self.turns.push(turn);
         }
         let parts = self.turns.iter().filter_map(|turn| turn.kept.run.clone()).collect();
-        let state = if self.interrupted { State::Interrupted } else { State::Finished };
+        let state = match (self.interrupted, self.failure.is_some()) {
+            (true, _) => State::Interrupted,
+            (false, true) => State::Broken,
+            (false, false) => State::Finished,
+        };
         Ok(Outcome { parts, ..Outcome::new(self.body(), state) })
     }
 
@@ -205,6 +211,7 @@ impl<'a> Survey<'a> {
             id: None,
             begun: None,
             is_impossible: false,
+            failure: None,
         }
     }
 
@@ -271,7 +278,8 @@ impl<'a> Survey<'a> {
             Err(error) if self.is_impossible && self.may_change(&error) => self.changed(&error),
             ended => {
                 let ended = ended?;
-                self.end(&ended.document, ended.closed)
+                let exit = self.end(&ended.document, ended.closed)?;
+                self.failure.map_or(Ok(exit), Err)
             }
         }
     }
@@ -345,6 +353,7 @@ impl<'a> Survey<'a> {
             command,
             why: instrument.why().to_owned(),
         };
+        self.failure = self.failure.take().or(made.failure);
         let kept = Kept { part: Some(part), run: made.run, left_out: None };
         Ok(Some(Turn { kept, found: Some(made.found) }))
     }

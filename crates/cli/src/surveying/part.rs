@@ -12,7 +12,7 @@ use survey::parts::{Instrument, Left};
 use crate::args::{Cli, Given, Verb};
 use crate::session::{self, Session};
 use crate::verbs::{mark, probe};
-use crate::{messages, probing, testing};
+use crate::{probing, testing};
 
 /// What a part found.
 pub enum Found {
@@ -34,12 +34,14 @@ pub struct Made {
     pub interrupted: bool,
     /// What ended it early beside that, if anything did.
     pub broken: Option<String>,
+    /// Why its record is not whole.
+    pub failure: Option<anyhow::Error>,
 }
 
 impl Made {
     /// What had come to its end before.
     pub fn before(found: Found, run: RunId) -> Made {
-        Made { found, run: Some(run), interrupted: false, broken: None }
+        Made { found, run: Some(run), interrupted: false, broken: None, failure: None }
     }
 }
 
@@ -56,17 +58,17 @@ pub fn make(words: &[String]) -> Result<Made> {
                 session.make(&|_| Ok(Vec::new()))
             })?;
             let session::Taken { body, record, broken } = made.take();
-            let run = recorded(record);
+            let (run, failure) = recorded(record);
             let broken = broken.map(|broken| broken.to_string());
             let interrupted = body.interrupted && broken.is_none();
-            Ok(Made { found: Found::Mark(Box::new(body)), run, interrupted, broken })
+            Ok(Made { found: Found::Mark(Box::new(body)), run, interrupted, broken, failure })
         }
         Verb::Probe(args) => {
             let probing::Taken { body, record, broken } = probe::make(args, &given)?.take();
-            let run = recorded(record);
+            let (run, failure) = recorded(record);
             let broken = broken.map(|halt| halt.to_string());
             let interrupted = body.interrupted && broken.is_none();
-            Ok(Made { found: Found::Probe(Box::new(body)), run, interrupted, broken })
+            Ok(Made { found: Found::Probe(Box::new(body)), run, interrupted, broken, failure })
         }
         Verb::Pts(args) => {
             let made = testing::make(args, &given)?;
@@ -74,23 +76,19 @@ pub fn make(words: &[String]) -> Result<Made> {
             let testing::Made { halt, closed, .. } = made;
             let interrupted = matches!(halt, Some(pts::desk::Halt::Interrupted));
             let broken = halt.filter(|_| !interrupted).map(|halt| halt.to_string());
-            Ok(Made {
-                found: Found::Wsat(Box::new(body)),
-                run: recorded(closed),
-                interrupted,
-                broken,
-            })
+            let (run, failure) = recorded(closed);
+            Ok(Made { found: Found::Wsat(Box::new(body)), run, interrupted, broken, failure })
         }
         _ => bail!("{}: is no part of a survey", words.join(" ")),
     }
 }
 
-/// The run of a part, when its record is whole; what the part found counts all the same.
-fn recorded(record: Closed) -> Option<RunId> {
-    record.whole().unwrap_or_else(|error| {
-        messages::note(&messages::told(&error));
-        None
-    })
+/// The run of a part, when its record is whole, and the failure of the record; what the part found counts all the same.
+fn recorded(record: Closed) -> (Option<RunId>, Option<anyhow::Error>) {
+    match record.whole() {
+        Ok(run) => (run, None),
+        Err(failure) => (None, Some(failure)),
+    }
 }
 
 /// What a recorded part found.

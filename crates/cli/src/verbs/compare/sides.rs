@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use documents::Decode as _;
+use documents::instrument::Instrument;
 use drives::TargetSpec;
 use mark::Body;
 use mark::compare::{RunLatencies, Side, SideSession, of_sessions};
@@ -133,6 +134,13 @@ fn of_run(name: &str, args: &CompareArgs) -> Result<Found> {
             files.join(", ")
         );
     }
+    if records::is_of(&run, Instrument::Comparison) {
+        let sides: Vec<&str> = run.document.iter().flat_map(parts).collect();
+        bail!(
+            "{id} is a comparison; expected a recorded run of one drive\nhint: name one of its sides: {}",
+            sides.join(", ")
+        );
+    }
     let document = session::of_record(&run)?
         .ok_or_else(|| records::without_result(&run, &runs, &args.record.keep.place))?;
     // Before another side is measured for nothing.
@@ -141,6 +149,12 @@ fn of_run(name: &str, args: &CompareArgs) -> Result<Found> {
     }
     // However it was named: the last run is another one tomorrow.
     Ok(measured(id.as_str(), &run, document))
+}
+
+/// The runs that a document names as its parts.
+fn parts(document: &serde_json::Value) -> impl Iterator<Item = &str> {
+    let parts = document["envelope"]["parts"].as_array().into_iter().flatten();
+    parts.filter_map(|part| part.as_str())
 }
 
 /// A side that is the recorded `run`.

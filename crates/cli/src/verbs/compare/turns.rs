@@ -196,9 +196,11 @@ impl Alone<'_> {
     fn whole(&self, derive: &dyn Fn(&mark::Body) -> Result<crate::session::Notes>) -> Result<Made> {
         let Alone { args, side, seed, runs, keep, .. } = *self;
         let named = &args.sides[side.index];
+        // Resumed from elsewhere, the name that was typed may not lead there.
+        let is_here = !named.is_real() || named.as_path().exists();
         let target = TargetArgs {
             anyway: true,
-            target: TargetSpec::of(&side.target),
+            target: if is_here { named.clone() } else { TargetSpec::of(&side.target) },
             size: args.size,
             span: args.span,
             engine: args.engine,
