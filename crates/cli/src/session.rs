@@ -97,7 +97,8 @@ impl Session<'_> {
         })?;
         let mut recording = recording.with(samples, progress).in_turns(self.job.turn);
         let measured = measure(self.job, &mut recording)?;
-        let Measured { body, broken, notes } = measured;
+        let Measured { mut body, broken, notes } = measured;
+        views::remedies::write(&mut body.caveats);
         notes.iter().for_each(|note| messages::note(note));
         let state = match (&broken, body.interrupted) {
             (Some(_), _) => State::Broken,

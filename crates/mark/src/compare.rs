@@ -12,6 +12,7 @@ mod sessions;
 
 use block::Nanos;
 use stats::compare::LatencyRuns;
+use stats::remedy::Run;
 use stats::{Caveat, Contrast, Design, ERROR_MAX, Judged, Modes, Withheld, judge, two_modes};
 
 use crate::body::CONFIDENCE;
@@ -219,9 +220,8 @@ fn caveats(
     session_offset_percent: f64,
 ) -> Vec<Caveat> {
     let mut caveats = Vec::new();
-    let mut doubt = |code: &str, subject: String, cause: String, remedy: &str| {
-        let (code, remedy) = (code.to_owned(), remedy.to_owned());
-        caveats.push(Caveat { code, subject, cause, remedy });
+    let mut doubt = |code: &str, subject: &str, cause: String, remedy: Run| {
+        caveats.push(Caveat::new(code, subject, cause, remedy));
     };
     let differing = settings(bodies);
     if !differing.is_empty() {
@@ -229,12 +229,10 @@ fn caveats(
         let is_in_turns =
             sides.iter().all(|side| side.blocks.is_some() && side.blocks == sides[0].blocks);
         let remedy = match is_in_turns {
-            true => {
-                "name targets of one kind, and for the same region --size (of a directory) or --span"
-            }
-            false => "measure them together, or each with one plan (drivescope run PLAN.toml)",
+            true => Run::SameRegion,
+            false => Run::SamePlan,
         };
-        doubt("settings_differ", "the comparison".to_owned(), cause, remedy);
+        doubt("settings_differ", "the comparison", cause, remedy);
     }
     let imported = bodies.iter().enumerate().filter_map(|(side, body)| {
         body.imported.as_ref().map(|imported| format!("{} by {}", letter(side), imported.tool))
@@ -245,8 +243,7 @@ fn caveats(
             "{} was measured by another program, whose word is all there is",
             imported.join(", ")
         );
-        let remedy = "measure all sides with drivescope, which proves what it says";
-        doubt("imported", "the comparison".to_owned(), cause, remedy);
+        doubt("imported", "the comparison", cause, Run::MeasureAllSides);
     }
     let is_apart = |pair: &Pair| {
         pair.design == Design::Separate && !pair.by_sessions && pair.throughput.is_some()
@@ -257,8 +254,7 @@ fn caveats(
              {session_offset_percent}%, which is assumed to be the most that two sessions differ by, is called one \
              (--session-offset)"
         );
-        let remedy = "name the targets, and drivescope measures them in blocks";
-        doubt("measured_apart", "the comparison".to_owned(), cause, remedy);
+        doubt("measured_apart", "the comparison", cause, Run::MeasureInBlocks);
     }
     for test in tests {
         let subject = format!("{} {}", test.name, test.op);
@@ -267,8 +263,7 @@ fn caveats(
         let which: Vec<String> = which.map(letter).collect();
         if !which.is_empty() {
             let cause = format!("the runs of {} fall into two groups", which.join(" and of "));
-            let remedy = "look at the single runs: a median of both groups is the speed of neither";
-            doubt("two_modes", subject.clone(), cause, remedy);
+            doubt("two_modes", &subject, cause, Run::LookAtRuns);
         }
         let drift = |pair: &Pair| pair.throughput.as_ref().and_then(|judged| judged.drift);
         for (pair, drift) in test.pairs.iter().filter_map(|pair| Some((pair, drift(pair)?))) {
@@ -278,8 +273,7 @@ fn caveats(
                 letter(pair.to),
                 (drift - 1.0) * 100.0
             );
-            let remedy = "bring the drives to a steady state or to rest, and measure them in turns";
-            doubt("drift", subject.clone(), cause, remedy);
+            doubt("drift", &subject, cause, Run::MeasureInTurns);
         }
     }
     caveats

@@ -9,7 +9,8 @@ mod told;
 use std::collections::BTreeSet;
 
 use block::{Bytes, DriveInfo, DriveKind, Nanos, Stack};
-use stats::{Caveat, LatencyHistogram, Proof, Unit, Verdict};
+use stats::remedy::Command;
+use stats::{Caveat, LatencyHistogram, Proof, Remedy, Unit, Verdict};
 
 use crate::body::{Body, Latency, Proofs, Run, Setup, Test};
 use crate::findings::spread;
@@ -289,11 +290,6 @@ fn proofs(tool: &str, runs: usize) -> Proofs {
     }
 }
 
-fn caveat(code: &str, subject: &str, cause: String, remedy: &str) -> Caveat {
-    let [code, subject, remedy] = [code, subject, remedy].map(str::to_owned);
-    Caveat { code, subject, cause, remedy }
-}
-
 /// A setting in words, where it is told.
 type Setting = fn(&Told) -> Option<String>;
 
@@ -301,27 +297,18 @@ fn of_the_whole(origin: &Origin, told: &Told, sources: &[Source]) -> Vec<Caveat>
     let mut caveats = Vec::new();
     let whole = "the import";
     if sources.iter().any(|source| source.told.direct == Some(false)) {
-        caveats.push(caveat(
+        caveats.push(Caveat::new(
             "buffered",
             whole,
             "the page cache was not bypassed (direct=0): the numbers may be of memory".to_owned(),
-            "measure with direct I/O",
+            Command::UseDirectIo,
         ));
     } else if told.direct.is_none() {
-        caveats.push(caveat(
+        caveats.push(Caveat::new(
             "direct_not_told",
             whole,
             "whether the page cache was bypassed is not told by all files".to_owned(),
-            match origin.tool.as_str() {
-                "fio" if origin.format.contains("log") => {
-                    "give fio's JSON beside its log, which does not tell it"
-                }
-                "fio" => {
-                    "give the option a value (direct=1): fio's JSON leaves out those without one, and is buffered by default"
-                }
-                "diskspd" => "let it bypass the page cache (-Sh), and give its text or XML whole",
-                _ => "take it from how the program was set up, or measure with drivescope mark",
-            },
+            Remedy::StateDirectIo { tool: origin.tool.clone(), log: origin.format.contains("log") },
         ));
     }
     let differ = |of: Setting| {
@@ -338,11 +325,11 @@ fn of_the_whole(origin: &Origin, told: &Told, sources: &[Source]) -> Vec<Caveat>
     let differing: Vec<&str> =
         settings.into_iter().filter(|(_, of)| differ(*of)).map(|(name, _)| name).collect();
     if !differing.is_empty() {
-        caveats.push(caveat(
+        caveats.push(Caveat::new(
             "settings_differ",
             whole,
             format!("the files were not asked the same: {}", differing.join(", ")),
-            "import files of one test together, and others by themselves",
+            Command::FilesOfOneTest,
         ));
     }
     caveats
@@ -350,13 +337,14 @@ fn of_the_whole(origin: &Origin, told: &Told, sources: &[Source]) -> Vec<Caveat>
 
 fn of_test(tool: &str, name: &str, sources: &[&Source]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
-    let mut doubt = |code: &str, cause: String, remedy: &str| {
+    let tool = || tool.to_owned();
+    let mut doubt = |code: &str, cause: String, remedy: Remedy| {
         let op = sources.first().map_or("", |source| source.op.as_str());
-        caveats.push(caveat(code, &format!("{name} {op}"), cause, remedy));
+        caveats.push(Caveat::new(code, &format!("{name} {op}"), cause, remedy));
     };
     if sources.iter().any(|source| source.duration == Some(Nanos::ZERO)) {
         let cause = "a run has a length of 0: what it says a second is made of nothing";
-        doubt("no_time", cause.to_owned(), "let it run for longer");
+        doubt("no_time", cause.to_owned(), Command::LongerRun.into());
     }
     if let Some(loops) =
         sources.iter().filter_map(|source| source.told.loops).max().filter(|n| *n > 1)
@@ -364,28 +352,13 @@ fn of_test(tool: &str, name: &str, sources: &[&Source]) -> Vec<Caveat> {
         let cause = format!(
             "it was gone through {loops} times: caches may have served all but the first pass"
         );
-        doubt(
-            "loops",
-            cause,
-            match tool {
-                "fio" => "measure by time (time_based, runtime) over a range beyond all caches",
-                _ => "measure by time, over a range beyond all caches",
-            },
-        );
+        doubt("loops", cause, Remedy::MeasureByTime { tool: tool() });
     }
     let seeds: Vec<u64> = sources.iter().filter_map(|source| source.told.seed).collect();
     let distinct: BTreeSet<u64> = seeds.iter().copied().collect();
     if seeds.len() > 1 && distinct.len() < seeds.len() {
         let cause = "runs have equal seeds: they went to the same random addresses, which a cache may still have held";
-        doubt(
-            "equal_seeds",
-            cause.to_owned(),
-            match tool {
-                "fio" => "give each run a seed of its own (randrepeat=0)",
-                "diskspd" => "give each run a seed of its own (-z)",
-                _ => "give each run a seed of its own",
-            },
-        );
+        doubt("equal_seeds", cause.to_owned(), Remedy::SeedPerRun { tool: tool() });
     }
     let has_percentiles = sources.iter().any(|source| !source.percentiles.is_empty());
     let has_all = sources.iter().all(|source| source.latencies.is_some());
@@ -395,10 +368,7 @@ fn of_test(tool: &str, name: &str, sources: &[&Source]) -> Vec<Caveat> {
         doubt(
             "percentiles_not_merged",
             cause.to_owned(),
-            match tool {
-                "fio" => "run fio with --output-format=json+, whose bins can be added up",
-                _ => "import each run by itself, or measure with drivescope mark",
-            },
+            Remedy::AddableLatencies { tool: tool() },
         );
     }
     caveats

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 
 use block::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
-use stats::{Caveat, Course, JudgedCourse, Turn, judge_courses};
+use stats::remedy::Run;
+use stats::{Caveat, Course, JudgedCourse, Remedy, Turn, judge_courses};
 
 use crate::body::CONFIDENCE;
 use crate::body::{Body, Test};
@@ -273,8 +274,7 @@ fn changed_around(histories: &[History], marks: &[Marked<'_>]) -> Vec<Caveat> {
         }
         let subject = format!("{} {}", history.name, history.op);
         let cause = format!("with the change, {}", differs.join("; "));
-        let remedy = "measure once more with what it was before: only then it is the drive";
-        caveats.push(caveat("changed_around", subject, cause, remedy));
+        caveats.push(Caveat::new("changed_around", &subject, cause, Run::RestoreCircumstances));
     }
     caveats
 }
@@ -286,13 +286,11 @@ fn doubts(histories: &[History], wandering: &[String], withdrawn: &[&str]) -> Ve
         let subject = format!("{} {}", history.name, history.op);
         let last = history.points.last().map_or("", |point| &point.run_id);
         let cause = format!("the latest run ({last}) lies far out of what the others are");
-        let remedy = "measure again: two runs more tell whether it stays there";
-        caveats.push(caveat("latest_far_out", subject, cause, remedy));
+        caveats.push(Caveat::new("latest_far_out", &subject, cause, Run::MeasureTwiceMore));
     }
     for test in wandering {
         let cause = "its runs resemble the ones before them: it goes up and down by itself";
-        let remedy = "look at the points: a change of this size may go back as it came";
-        caveats.push(caveat("wandering", test.clone(), cause.to_owned(), remedy));
+        caveats.push(Caveat::new("wandering", test, cause, Run::LookAtPoints));
     }
     if let Some(last) = withdrawn.last() {
         let cause = match withdrawn.len() {
@@ -300,15 +298,11 @@ fn doubts(histories: &[History], wandering: &[String], withdrawn: &[&str]) -> Ve
             count => format!("{count} numbers are left out: their runs withdrew them"),
         };
         let runs: BTreeSet<_> = withdrawn.iter().collect();
-        let of_them = if runs.len() == 1 { "" } else { ", for the last of them" };
-        let remedy = format!("drivescope runs show {last} tells why{of_them}");
-        caveats.push(caveat("withdrawn", "the history".to_owned(), cause, &remedy));
+        let (run_id, last_of_several) = ((*last).to_owned(), runs.len() > 1);
+        let remedy = Remedy::ShowRun { run_id, last_of_several };
+        caveats.push(Caveat::new("withdrawn", "the history", cause, remedy));
     }
     caveats
-}
-
-fn caveat(code: &str, subject: String, cause: String, remedy: &str) -> Caveat {
-    Caveat { code: code.to_owned(), subject, cause, remedy: remedy.to_owned() }
 }
 
 #[cfg(test)]

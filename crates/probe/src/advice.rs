@@ -19,12 +19,17 @@ const F2FS_SEGMENT: u64 = 2 << 20;
 const F2FS_LOGS: [u64; 3] = [6, 4, 2];
 
 /// What follows from `known` for a drive, whose real capacity is asked first where that was not looked at: a partition of all
-/// that is stated is lost on one that holds less.
-pub fn with_doubt(known: &Known, info: &DriveInfo, layout: &Layout) -> Vec<Advice> {
+/// that is stated is lost on one that holds less. `write_flags` are those that a command needs to write to the drive.
+pub fn with_doubt(
+    known: &Known,
+    info: &DriveInfo,
+    layout: &Layout,
+    write_flags: &str,
+) -> Vec<Advice> {
     let mut advice = of(known, info, layout);
     let is_blind = known.finding(Name::RealCapacity).is_none();
     if is_blind && advice.iter().any(|advice| advice.topic == Subject::Partition) {
-        advice.insert(0, unchecked(info));
+        advice.insert(0, unchecked(info, write_flags));
     }
     advice
 }
@@ -95,11 +100,11 @@ fn start(erase: u64) -> u64 {
 }
 
 /// What to ask a drive before all of it is used.
-fn unchecked(info: &DriveInfo) -> Advice {
+fn unchecked(info: &DriveInfo, write_flags: &str) -> Advice {
     let name = quoted(&info.name);
     let consent = match info.kind {
-        DriveKind::Virtual => "",
-        _ => " --write --consent WORD",
+        DriveKind::Virtual => String::new(),
+        _ => format!(" {write_flags}"),
     };
     new(
         Subject::Unchecked,
@@ -361,7 +366,8 @@ mod tests {
     #[test]
     fn capacity_is_asked_before_all_of_it_is_used() {
         let topics = |known: &Known| {
-            let advice = with_doubt(known, &drive("/dev/sdb"), &Layout::default());
+            let advice =
+                with_doubt(known, &drive("/dev/sdb"), &Layout::default(), "--write --consent WORD");
             words(advice)
         };
         let blind = known(&[(Name::EraseBlock, 4 << 20)]);

@@ -54,6 +54,8 @@ pub struct Around<'a> {
     pub claims: &'a [Claim],
     /// Classes of speed that it says it has.
     pub classes: &'a [String],
+    /// Flags that allow writing to it, for commands of advice.
+    pub write_flags: &'a str,
     /// Reads what the drive holds and where it lies; advice is about what is there when the probes have done.
     pub layout: &'a dyn Fn() -> Layout,
     /// Keeps what it leaves.
@@ -160,7 +162,7 @@ pub fn run(
     }
     let body = Body {
         findings: known.findings(),
-        advice: advice::with_doubt(&known, &info, &(around.layout)()),
+        advice: advice::with_doubt(&known, &info, &(around.layout)(), around.write_flags),
         claims: claims::check(around.claims, &known),
         classes: around.classes.to_vec(),
         target: info,
@@ -218,7 +220,7 @@ impl<'s, 'a> Work<'s, 'a> {
             desk.record(recorded.get(position).is_none());
             let done = self.one(desk, task).map_err(Ended::Halted)?;
             match recorded.get(position) {
-                Some(then) if *then != done => return Err(Ended::Diverged(task.word())),
+                Some(then) if !then.agrees(&done) => return Err(Ended::Diverged(task.word())),
                 Some(_) => {}
                 None => self.recorder.borrow_mut().finished(&done),
             }

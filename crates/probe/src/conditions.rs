@@ -2,6 +2,7 @@
 
 use block::{Bytes, DriveInfo, Medium, Snapshot, Stack};
 use stats::Caveat;
+use stats::remedy::Run;
 
 use crate::desk::Spent;
 
@@ -14,38 +15,33 @@ pub fn caveats(
     spent: Option<Spent>,
 ) -> Vec<Caveat> {
     let mut caveats = Vec::new();
-    let new = |code: &str, cause: String, remedy: &str| Caveat {
-        code: code.to_owned(),
-        subject: info.name.clone(),
-        cause,
-        remedy: remedy.to_owned(),
-    };
+    let new = |code: &str, cause: String, remedy: Run| Caveat::new(code, &info.name, cause, remedy);
     if let Some(cache) = stack.layers.iter().find_map(|layer| layer.page_cache.as_ref()) {
         caveats.push(new(
             "page_cache_below",
             format!("a page cache lies under it ({cache}), so reads may be served by this machine's memory"),
-            "probe the device itself, or set the loop up with direct I/O",
+            Run::ProbeDevice,
         ));
     }
     if stack.leaves.iter().any(|leaf| leaf.medium == Medium::Ram) {
         caveats.push(new(
             "ram",
             "it lies in this machine's memory: what is found says nothing of a drive".to_owned(),
-            "probe a storage device",
+            Run::ProbeStorage,
         ));
     }
     if stack.leaves.iter().any(|leaf| leaf.medium == Medium::Network) {
         caveats.push(new(
             "network",
             "another machine answers: times are those of the way there as well".to_owned(),
-            "probe the drive where it is",
+            Run::ProbeLocally,
         ));
     }
     if let Some(foreign) = spent.and_then(|spent| foreign(before, after, spent)) {
         caveats.push(new(
             "foreign_io",
             format!("others moved {foreign} on the device meanwhile"),
-            "end what else uses the drive, and probe again",
+            Run::StopOthersAndProbe,
         ));
     }
     if let (Some(before), Some(after)) = (before.throttle_events, after.throttle_events)
@@ -54,7 +50,7 @@ pub fn caveats(
         caveats.push(new(
             "throttled",
             format!("drive or processor throttled {} times for heat", after - before),
-            "let it cool down, and probe again",
+            Run::CoolDown,
         ));
     }
     caveats

@@ -99,3 +99,15 @@ pub struct Done {
     /// Why it could not do its work; null when it did.
     pub halted: Option<String>,
 }
+
+impl Done {
+    /// True of what came out the same; sentences of remedies aside, which are no part of what was found.
+    pub(crate) fn agrees(&self, other: &Done) -> bool {
+        let doubts = (&self.caveats, &other.caveats);
+        (&self.probe, &self.halted, self.spent) == (&other.probe, &other.halted, other.spent)
+            && self.findings == other.findings
+            && self.evidence == other.evidence
+            && doubts.0.len() == doubts.1.len()
+            && doubts.0.iter().zip(doubts.1).all(|(one, two)| one.agrees(two))
+    }
+}

@@ -61,6 +61,7 @@ fn run(
         engine: "virtual",
         claims: &[],
         classes: &[],
+        write_flags: "--write --consent WORD",
         layout: &Layout::default,
         recorder: &mut keeper,
     };

@@ -164,7 +164,7 @@ fn alone(logs: &[&Log]) -> Vec<Recorded> {
             result.doubt(
                 "threads_added_up",
                 format!("the files of {threads} threads were added up as if all had run at the same time"),
-                "give fio's JSON too, which tells whose thread is whose job's",
+                stats::remedy::Command::JsonOfThreads,
             );
         }
         result

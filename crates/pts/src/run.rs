@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use stats::Caveat;
+use stats::remedy::Run;
 use stats::steady::Verdict;
 
 use crate::body::{Body, RuleVerdict, Setup, StageKind};
@@ -109,30 +110,30 @@ fn setup(desk: &Desk<'_>, test: Test) -> Setup {
 }
 
 fn doubts(desk: &Desk<'_>, body: &Body) -> Vec<Caveat> {
-    let subject = body.device.name.clone();
+    let subject = body.device.name.as_str();
     let mut found = Vec::new();
     if !desk.repeated.is_empty() {
-        found.push(Caveat {
-            code: "stretches_repeated".to_owned(),
-            subject: subject.clone(),
-            cause: format!(
+        found.push(Caveat::new(
+            "stretches_repeated",
+            subject,
+            format!(
                 "{} stretches were disturbed and made again: {}",
                 desk.repeated.len(),
                 desk.repeated[0]
             ),
-            remedy: "cool the drive, or take the machine's other work away".to_owned(),
-        });
+            Run::CoolOrFree,
+        ));
     }
     if desk.gap_ns_max > GAP_NS_MAX {
-        found.push(Caveat {
-            code: "gap".to_owned(),
-            subject: subject.clone(),
-            cause: format!(
+        found.push(Caveat::new(
+            "gap",
+            subject,
+            format!(
                 "the drive stood still for {:.1} s between two stretches, in which it may have recovered",
                 desk.gap_ns_max as f64 / 1e9
             ),
-            remedy: "run again on a machine that does nothing else".to_owned(),
-        });
+            Run::IdleMachine,
+        ));
     }
     let tells = |body: &Body| {
         body.steady.as_ref().is_some_and(|steady| {
@@ -141,34 +142,28 @@ fn doubts(desk: &Desk<'_>, body: &Body) -> Vec<Caveat> {
     };
     let is_given_up = body.steady.as_ref().is_some_and(|steady| steady.ours.verdict == Verdict::No);
     if tells(body) {
-        found.push(Caveat {
-            code: "pts_alone".to_owned(),
-            subject: subject.clone(),
-            cause: "the specification's five rounds call it steady, and by bytes it is not"
-                .to_owned(),
-            remedy: match desk.options.until {
-                Rule::Bytes if is_given_up => {
-                    "look at its rates over bytes: they do not come to rest, so no one number stands for them"
-                }
-                Rule::Bytes => "bring it to its end: go on with it",
-                _ => "measure anew with --until bytes",
-            }
-            .to_owned(),
-        });
+        found.push(Caveat::new(
+            "pts_alone",
+            subject,
+            "the specification's five rounds call it steady, and by bytes it is not",
+            match desk.options.until {
+                Rule::Bytes if is_given_up => Run::LookAtRates,
+                Rule::Bytes => Run::Finish,
+                _ => Run::SteadyByBytes,
+            },
+        ));
     }
     for stage in body
         .preconditioning
         .iter()
         .filter(|stage| !stage.is_accepted && stage.kind != StageKind::Wipc)
     {
-        found.push(Caveat {
-            code: "not_preconditioned".to_owned(),
-            subject: subject.clone(),
-            cause: stage.reason.clone(),
-            remedy:
-                "write uniform random addresses until the drive is steady by bytes (--until bytes)"
-                    .to_owned(),
-        });
+        found.push(Caveat::new(
+            "not_preconditioned",
+            subject,
+            stage.reason.as_str(),
+            Run::PreconditionByBytes,
+        ));
     }
     found
 }

@@ -221,7 +221,7 @@ impl Page {
             let lead = paint(YELLOW, "!") + " ";
             let text = format!("{}: {}.", caveat.subject, caveat.cause);
             self.hanging(&lead, "  ", &text, Ansi::new());
-            self.hanging(&"  → ".into(), "    ", &format!("{}.", caveat.remedy), Ansi::new());
+            self.hanging(&"  → ".into(), "    ", &format!("{}.", caveat.sentence()), Ansi::new());
         }
     }
 
@@ -288,12 +288,12 @@ mod tests {
             title: evil.clone(),
             facts: vec![evil.clone()],
             groups: vec![Group { title: evil.clone(), columns: vec![evil.clone()], rows }],
-            caveats: vec![Caveat {
-                code: evil.clone(),
-                subject: evil.clone(),
-                cause: evil.clone(),
-                remedy: evil.clone(),
-            }],
+            caveats: vec![Caveat::new(
+                &evil,
+                &evil,
+                evil.as_str(),
+                stats::Remedy::Words(evil.clone()),
+            )],
             closing: evil.clone(),
             tone: Tone::Bad,
         };

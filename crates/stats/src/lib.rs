@@ -9,6 +9,7 @@
 //!   gives the same bits.
 //! - An interval is only given where the count of observations allows one.
 
+pub mod caveat;
 pub mod changepoint;
 pub mod compare;
 pub mod course;
@@ -22,6 +23,7 @@ pub mod knee;
 pub mod lenient;
 pub mod modes;
 pub mod quantity;
+pub mod remedy;
 pub mod shift;
 pub mod spread;
 pub mod steady;
@@ -33,6 +35,7 @@ mod normal;
 mod rng;
 mod sample;
 
+pub use caveat::Caveat;
 pub use changepoint::{Cost, Penalty, Segment, Segmentation, pelt};
 pub use compare::{
     Agreement, Contrast, Design, ERROR_MAX, Judged, Outcome, RatioEstimate, RatioInterval,
@@ -53,10 +56,11 @@ pub use knee::{Knee, Progress};
 pub use lenient::Lenient;
 pub use modes::{DipNull, ModeTest, Modes, two_modes};
 pub use quantity::{Better, Quantity, Unit};
+pub use remedy::Remedy;
 pub use shift::{Shift, shift};
 pub use spread::{
     DeviationInterval, Fences, Outlier, Severity, coefficient_of_variation, deviation_interval,
     median_absolute_deviation, outliers, quantile, range_over_mean, tukey_fences,
 };
 pub use stop::{Decision, StopRule};
-pub use verdict::{Assessment, Caveat, Evidence, Proof, Verdict};
+pub use verdict::{Assessment, Evidence, Proof, Verdict};

@@ -103,19 +103,6 @@ impl From<String> for Evidence {
     }
 }
 
-/// A doubt about a result, with what causes it and what would remove it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Caveat {
-    /// Short stable name, such as `two_modes`.
-    pub code: String,
-    /// What it concerns: a test's name, or the target.
-    pub subject: String,
-    /// What was seen and what that means, one sentence.
-    pub cause: String,
-    /// What to do about it, one sentence.
-    pub remedy: String,
-}
-
 /// Whether an answer is good or bad for the user, beside whether it is known: that a card holds less than it reports is well known
 /// and bad.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

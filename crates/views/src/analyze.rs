@@ -35,7 +35,7 @@ pub fn tables(body: &Body, files: &[PathBuf]) -> Tables {
         title: format!("drivescope trace analyze: {}", subject(body, files)),
         facts: facts(body),
         tables: parts.into_iter().flatten().filter(|table| !table.rows.is_empty()).collect(),
-        caveats: body.caveats.clone(),
+        caveats: crate::remedies::written(&body.caveats),
         closing,
         tone,
     }

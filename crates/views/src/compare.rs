@@ -28,7 +28,7 @@ pub fn sheet(comparison: &Comparison) -> Sheet {
         title: "compared".to_owned(),
         facts,
         groups: groups(comparison),
-        caveats: comparison.caveats.clone(),
+        caveats: crate::remedies::written(&comparison.caveats),
         closing,
         tone,
     }

@@ -3,6 +3,8 @@
 use mark::explain::{Amount, EndsBy, Explained, Job, Reuse, Tool, Way};
 use report::{Entry, Listing, Tone, number};
 
+use crate::remedies;
+
 /// Lays out `explained`, but for the commands to run instead.
 pub fn listing(explained: &Explained) -> Listing {
     let mut entries: Vec<Entry> = explained.jobs.iter().map(|job| entry(explained, job)).collect();
@@ -19,7 +21,7 @@ pub fn listing(explained: &Explained) -> Listing {
                 } else {
                     String::new()
                 };
-                (Tone::Mixed, format!("{whom}{} → {}", caveat.cause, caveat.remedy))
+                (Tone::Mixed, format!("{whom}{} → {}", caveat.cause, remedies::sentence(caveat)))
             })
             .collect(),
     });

@@ -5,6 +5,8 @@ use report::{Entry, Listing, Tone, number};
 use stats::Verdict;
 use stats::steady::State;
 
+use crate::remedies;
+
 type Facts = Vec<(String, String)>;
 type Notes = Vec<(Tone, String)>;
 
@@ -92,8 +94,9 @@ fn rule_word(verdict: Verdict) -> &'static str {
 }
 
 fn notes(judged: &Judged) -> Notes {
-    let caveat =
-        |caveat: &stats::Caveat| (Tone::Mixed, format!("{} → {}", caveat.cause, caveat.remedy));
+    let caveat = |caveat: &stats::Caveat| {
+        (Tone::Mixed, format!("{} → {}", caveat.cause, remedies::sentence(caveat)))
+    };
     let mut notes: Notes = judged.recorded.caveats.iter().map(caveat).collect();
     let (tone, word) = match (judged.steady.verdict, judged.state) {
         (Verdict::Proven, _) => (Tone::Good, "steady"),

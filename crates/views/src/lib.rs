@@ -25,6 +25,7 @@ pub mod probe;
 pub mod pts;
 pub mod purge;
 pub mod record;
+pub mod remedies;
 pub mod replay;
 pub mod replay_plots;
 pub mod reporting;
@@ -38,7 +39,6 @@ pub mod trend;
 
 use block::{DriveInfo, Leaf, Stack};
 use report::number::nanoseconds;
-use stats::Caveat;
 
 /// A drive in a few words, for a list of runs: its model, or what the devices at the bottom are called.
 pub fn drive(target: &DriveInfo, stack: &Stack) -> String {
@@ -47,15 +47,6 @@ pub fn drive(target: &DriveInfo, stack: &Stack) -> String {
         Some(model) => model.trim().to_owned(),
         None => stack.leaves.iter().map(leaf).collect::<Vec<_>>().join(", "),
     }
-}
-
-/// Caveats that another verb prints than the one whose flags their remedies name: `whose` says whose they are.
-pub fn with_flags_of(whose: &str, caveats: &[Caveat]) -> Vec<Caveat> {
-    let named = |caveat: &Caveat| match caveat.remedy.contains("--") {
-        true => Caveat { remedy: format!("{whose}: {}", caveat.remedy), ..caveat.clone() },
-        false => caveat.clone(),
-    };
-    caveats.iter().map(named).collect()
 }
 
 /// The heads of a table's columns.

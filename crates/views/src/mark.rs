@@ -8,6 +8,8 @@ use report::number;
 use report::{Cell, Group, RateUnit, Row, Sheet, Standing, Tone};
 use stats::{Better, Caveat, Quantity, Unit, Verdict};
 
+use crate::remedies;
+
 /// Lays out `body`; `verb` is what the user called it.
 pub fn sheet(verb: &str, body: &Body, rate: RateUnit) -> Sheet {
     let (closing, tone) = closing(body);
@@ -24,8 +26,8 @@ pub fn sheet(verb: &str, body: &Body, rate: RateUnit) -> Sheet {
 /// Doubts. Of a plan from a file it is the plan that has to be another: `run` has none of the flags that make one.
 fn caveats(verb: &str, body: &Body) -> Vec<Caveat> {
     match verb {
-        "run" => super::with_flags_of("make the plan anew with drivescope plan", &body.caveats),
-        _ => body.caveats.clone(),
+        "run" => remedies::with_flags_of("make the plan anew with drivescope plan", &body.caveats),
+        _ => remedies::written(&body.caveats),
     }
 }
 

@@ -26,7 +26,7 @@ pub fn answers(verb: &str, body: &Body) -> Answers {
             .collect(),
         remarks: remarks(body),
         advice: body.advice.iter().map(to_do).collect(),
-        caveats: body.caveats.clone(),
+        caveats: crate::remedies::written(&body.caveats),
         closing,
     }
 }

@@ -7,6 +7,7 @@ use linux::purge::read_back::Verdict;
 use report::{Entry, Listing, Tone, number};
 
 use super::health::sanitize_words;
+use super::remedies;
 
 type Facts = Vec<(String, String)>;
 type Notes = Vec<(Tone, String)>;
@@ -66,7 +67,8 @@ fn done(body: &Body, outcome: &Outcome) -> Entry {
     if !ended.next.is_empty() {
         notes.push((Tone::Mixed, format!("to do: {}", ended.next)));
     }
-    let doubt = |c: &stats::Caveat| (Tone::Mixed, format!("{} → {}", c.cause, c.remedy));
+    let doubt =
+        |c: &stats::Caveat| (Tone::Mixed, format!("{} → {}", c.cause, remedies::sentence(c)));
     notes.extend(body.caveats.iter().map(doubt));
     let (tone, status) = match ended.status {
         Status::Done => (Tone::Good, "done"),

@@ -38,7 +38,7 @@ pub fn tables(body: &ReplayBody) -> Tables {
         title: format!("drivescope trace replay: {} on {}", body.file.display(), name(&body.drive)),
         facts: facts(body),
         tables: tables.into_iter().filter(|table| !table.rows.is_empty()).collect(),
-        caveats: replay.run.caveats.clone(),
+        caveats: crate::remedies::written(&replay.run.caveats),
         closing: format!("{}: {reason}.", verdict.word()),
         tone,
     }
@@ -273,7 +273,7 @@ pub fn compared(body: &CompareBody) -> Tables {
         ),
         facts,
         tables: vec![contest(body), ratios(body)],
-        caveats: compared.caveats.clone(),
+        caveats: crate::remedies::written(&compared.caveats),
         closing,
         tone: if decided { Tone::Good } else { Tone::Mixed },
     }

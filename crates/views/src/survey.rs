@@ -27,7 +27,7 @@ pub fn answers(body: &Body, parts: &[RunId]) -> Answers {
         answers: body.conclusions.iter().map(answer).collect(),
         remarks: remarks(body, parts),
         advice: advice.into_iter().map(super::probe::to_do).collect(),
-        caveats: body.caveats.clone(),
+        caveats: crate::remedies::written(&body.caveats),
         closing,
     }
 }

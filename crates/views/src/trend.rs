@@ -43,7 +43,7 @@ pub fn sheet(drive: &str, marks: usize, trend: &Trend) -> Sheet {
             ),
         ],
         groups,
-        caveats: trend.caveats.clone(),
+        caveats: crate::remedies::written(&trend.caveats),
         closing,
         tone,
     }

@@ -1,12 +1,15 @@
 //! What is printed of a run: diskspd's report, and beside it what the report is worth.
 
+use std::borrow::Cow;
+
 use anyhow::Result;
 use block::{DriveKind, WallClock as _};
 use mark::Body;
 use mark::diskspd::{self, Manner, ResultFormat, Threads};
 use record::rfc3339;
 use report::diskspd::{Figures, Fill, Order, Report, Row, Target};
-use stats::{Caveat, Proof, Verdict};
+use stats::remedy::Run;
+use stats::{Caveat, Proof, Remedy, Verdict};
 use workload::plan::{Address, Share};
 
 use super::face::{Face, Loaded};
@@ -188,8 +191,8 @@ pub fn verdicts(face: &Face<'_>, loaded: &[Loaded]) -> Result<bool> {
 }
 
 /// What to do about a doubt, in diskspd's options; `None` where it is said already.
-fn remedy<'a>(face: &Face<'_>, caveat: &'a Caveat) -> Option<&'a str> {
-    Some(match caveat.code.as_str() {
+fn remedy<'a>(face: &Face<'_>, caveat: &'a Caveat) -> Option<Cow<'a, str>> {
+    let words = match caveat.code.as_str() {
         "few_runs" => return None,
         "pattern" if face.said.manner == Manner::Emulated => return None,
         "nothing_finished" => "take a larger -d",
@@ -202,10 +205,11 @@ fn remedy<'a>(face: &Face<'_>, caveat: &'a Caveat) -> Option<&'a str> {
         }
         "hindered" => "leave the machine otherwise idle, or take fewer threads than processors",
         "volatile_writes" => "add -Ss for durable writes, or a larger -d for sustained ones",
-        "buffered" | "not_reached" if caveat.remedy.contains("--buffered") => {
+        "maybe_never_written" => "write what is to be read first, with -w100",
+        _ if matches!(caveat.remedy, Remedy::Run(Run::DirectIo | Run::DirectToDrive)) => {
             "take -Sd to bypass the page cache"
         }
-        "maybe_never_written" => "write what is to be read first, with -w100",
-        _ => &caveat.remedy,
-    })
+        _ => return Some(views::remedies::sentence(caveat)),
+    };
+    Some(words.into())
 }

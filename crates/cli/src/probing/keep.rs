@@ -36,7 +36,7 @@ pub struct Probing<'a> {
     /// Form of the single I/Os.
     pub samples: SamplesFormat,
     /// Flags by which this drive is written to, for the commands in the result.
-    pub flags: Option<&'a str>,
+    pub write_flags: &'a str,
     /// Taken by the run.
     pub progress: Option<Progress>,
     /// Probes of a recorded run.
@@ -106,6 +106,7 @@ impl Measure for Probing<'_> {
             engine: &self.opened.engine,
             claims: &self.opened.claims,
             classes: &self.opened.classes,
+            write_flags: self.write_flags,
             layout: &|| match is_virtual {
                 true => Layout::default(),
                 false => linux::devices::layout(&Roots::default(), Path::new(&identity.name)),
@@ -113,7 +114,7 @@ impl Measure for Probing<'_> {
             recorder: &mut sink,
         };
         let (mut body, halt) = chain::run(self.bench, &self.plan, around)?;
-        name_flags(&mut body, self.flags);
+        views::remedies::write_for(&mut body.caveats, self.write_flags);
         let state = match (&halt, body.interrupted) {
             (Some(_), _) => State::Broken,
             (None, true) => State::Interrupted,
@@ -168,17 +169,9 @@ impl Keeper for Sink<'_> {
 impl ProbeRecorder for Sink<'_> {
     fn finished(&mut self, done: &Done) {
         let rows = std::mem::take(&mut self.rows);
-        self.recorder.step(self.position, done.probe.text(ProbeName::as_str), done, rows);
+        let mut done = done.clone();
+        views::remedies::write(&mut done.caveats);
+        self.recorder.step(self.position, done.probe.text(ProbeName::as_str), &done, rows);
         self.position += 1;
-    }
-}
-
-/// Gives commands that write the flags that this drive needs for it.
-fn name_flags(body: &mut Body, flags: Option<&str>) {
-    let Some(flags) = flags else { return };
-    let commands = body.advice.iter_mut().filter_map(|advice| advice.command.as_mut());
-    let remedies = body.caveats.iter_mut().map(|caveat| &mut caveat.remedy);
-    for text in commands.chain(remedies) {
-        *text = text.replace("--write --consent WORD", flags);
     }
 }

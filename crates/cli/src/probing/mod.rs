@@ -167,7 +167,8 @@ impl<'a> Job<'a> {
         let is_named = in_file.is_none() && place.target().is_real();
         let flags = is_named.then(|| consent::known_flags(place.target().as_str())).flatten();
         let mut work = |bench: &mut dyn Bench, opened: &Opened| {
-            let kept = (saved_in.clone(), flags.as_deref());
+            let flags = flags.as_deref().unwrap_or(views::remedies::WRITE_FLAGS);
+            let kept = (saved_in.clone(), flags);
             self.on(bench, opened, seed, resumed.take(), kept)
         };
         match in_file {
@@ -236,7 +237,7 @@ impl<'a> Job<'a> {
         opened: &Opened,
         seed: u64,
         resumed: Option<Resumable>,
-        (saved_in, flags): (Option<PathBuf>, Option<&str>),
+        (saved_in, write_flags): (Option<PathBuf>, &str),
     ) -> Result<Made<'a>> {
         let (plan, resumed) = match resumed {
             // Consent is given anew each time.
@@ -277,7 +278,7 @@ impl<'a> Job<'a> {
             drive_seed: self.place.seed,
             saved_in,
             samples: keep.samples.unwrap_or(SamplesFormat::Parquet),
-            flags,
+            write_flags,
             progress: Some(progress),
             earlier: Earlier::default(),
             halt: None,

@@ -80,6 +80,7 @@ impl Measure for Purge<'_> {
     fn measure(&mut self, _: &RunId, recorder: &mut Recorder) -> Result<instrument::Outcome<Body>> {
         let mut body = self.body.take().context("no method was chosen")?;
         (self.empty)(&mut body)?;
+        views::remedies::write(&mut body.caveats);
         let outcome = body.outcome.as_ref().context("the purge left no outcome")?;
         recorder.step(0, "purge", outcome, Vec::new());
         let state = match outcome.ended.status {

@@ -90,7 +90,8 @@ impl Made {
     fn end(self, job: &Job<'_>) -> Result<Exit> {
         let (document, closed) = match self {
             Made::Done(ended) => (ended.document, ended.closed),
-            Made::Planned(body) => {
+            Made::Planned(mut body) => {
+                views::remedies::write(&mut body.caveats);
                 let envelope = envelope(SCHEMA, run_id(job.seed), &SystemClock);
                 (Document { envelope, body: *body }, Closed::default())
             }

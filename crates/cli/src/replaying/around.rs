@@ -6,6 +6,7 @@ use std::path::Path;
 use block::{Bytes, Medium, Stack};
 use linux::sysfs::Roots;
 use stats::Caveat;
+use stats::remedy::Trace;
 
 /// Doubts about a replay on the drive called `name`, under which `stack` lies.
 pub fn caveats(name: &str, stack: &Stack) -> Vec<Caveat> {
@@ -17,42 +18,42 @@ pub fn caveats(name: &str, stack: &Stack) -> Vec<Caveat> {
         leaf.medium == Medium::Device && system.leaves.iter().any(|other| other.name == leaf.name)
     });
     if let Some(leaf) = shared {
-        caveats.push(Caveat {
-            code: "system_drive".to_owned(),
-            subject: name.to_owned(),
-            cause: format!(
+        caveats.push(Caveat::new(
+            "system_drive",
+            name,
+            format!(
                 "the system's own files lie on {} as well: what it does there comes between the requests of the replay",
                 leaf.name
             ),
-            remedy: "replay on a drive that nothing else uses, or keep the system still".to_owned(),
-        });
+            Trace::QuietDrive,
+        ));
     }
     let cached = stack.layers.iter().find_map(|layer| Some((layer, layer.page_cache.as_ref()?)));
     if let Some((layer, words)) = cached {
-        caveats.push(Caveat {
-            code: "page_cache".to_owned(),
-            subject: name.to_owned(),
-            cause: format!("a page cache lies between the requests and the drive ({words})"),
-            remedy: mark::past_the_cache(layer),
-        });
+        caveats.push(Caveat::new(
+            "page_cache",
+            name,
+            format!("a page cache lies between the requests and the drive ({words})"),
+            mark::past_the_cache(layer),
+        ));
     }
     if let Some((holes, all)) = unwritten(Path::new(name)) {
-        caveats.push(Caveat {
-            code: "unwritten".to_owned(),
-            subject: name.to_owned(),
-            cause: format!(
+        caveats.push(Caveat::new(
+            "unwritten",
+            name,
+            format!(
                 "{holes} of the file's {all} were never written: the filesystem answers reads of them itself, and no drive"
             ),
-            remedy: "write the file in full first (not with truncate or fallocate), or replay on a device".to_owned(),
-        });
+            Trace::WriteFileFirst,
+        ));
     }
     if stack.leaves.iter().any(|leaf| leaf.medium == Medium::Ram) {
-        caveats.push(Caveat {
-            code: "memory".to_owned(),
-            subject: name.to_owned(),
-            cause: "what answers is this machine's memory, and no drive".to_owned(),
-            remedy: "take these times for those of the tester".to_owned(),
-        });
+        caveats.push(Caveat::new(
+            "memory",
+            name,
+            "what answers is this machine's memory, and no drive",
+            Trace::TimesOfTester,
+        ));
     }
     caveats
 }
@@ -92,10 +93,7 @@ mod tests {
         let doubts = caveats("/dev/loop3p1", &stack);
         assert_eq!(doubts.len(), 1);
         assert_eq!(doubts[0].subject, "/dev/loop3p1");
-        assert!(
-            doubts[0].remedy.contains("losetup --direct-io=on /dev/loop3"),
-            "{}",
-            doubts[0].remedy
-        );
+        let remedy = views::remedies::sentence(&doubts[0]);
+        assert!(remedy.contains("losetup --direct-io=on /dev/loop3"), "{remedy}");
     }
 }

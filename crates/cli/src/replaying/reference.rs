@@ -76,6 +76,7 @@ pub fn referred(
     let mut run = None;
     if let Some((mut replay, running)) = heard.body.zip(running) {
         replay.run.caveats.extend(caveats(name.as_str(), &played.stack));
+        views::remedies::write(&mut replay.run.caveats);
         let (file, drive) = (trace.to_owned(), drive_of(&played));
         let body =
             ReplayBody { file, drive, seed: job.seed, reference: None, replay, kernel: None };

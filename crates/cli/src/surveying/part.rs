@@ -150,6 +150,6 @@ impl Found {
             Found::Probe(body) => ("probe", &body.caveats),
             Found::Wsat(body) => ("pts wsat", &body.caveats),
         };
-        views::with_flags_of(&format!("with drivescope {verb}"), caveats)
+        views::remedies::with_flags_of(&format!("with drivescope {verb}"), caveats)
     }
 }

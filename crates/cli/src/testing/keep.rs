@@ -147,7 +147,8 @@ impl Measure for Tests<'_> {
             written: Bytes::ZERO,
             budget: self.options.write_limit().map(|(most, _)| most),
         };
-        let Ran { bodies, halt } = pts::run::run(self.rig, self.options, earlier, &mut sink)?;
+        let Ran { mut bodies, halt } = pts::run::run(self.rig, self.options, earlier, &mut sink)?;
+        bodies.iter_mut().for_each(|body| views::remedies::write(&mut body.caveats));
         sink.write("what is not whole");
         if halt.is_some() {
             let written = self.rig.written();

@@ -184,7 +184,8 @@ impl Comparing<'_> {
             Found::Target => bail!("a side was not measured"),
         });
         let measured = measured.collect::<Result<Vec<Measured<'_>>>>()?;
-        let comparison = compare(&measured, args.margin, args.session_offset);
+        let mut comparison = compare(&measured, args.margin, args.session_offset);
+        views::remedies::write(&mut comparison.caveats);
         let exit = answer(&comparison, args.tolerance);
         let Some(running) = running else {
             show_or_print(&comparison, args)?;

@@ -27,8 +27,9 @@ pub fn main(args: &ExplainArgs) -> Result<Exit> {
         let text = text(&name)?;
         files.insert(name, text);
     }
-    let explained =
+    let mut explained =
         explain::explain(&given, &files, args.target_size).with_context(|| said(&args.command))?;
+    views::remedies::write(&mut explained.caveats);
     if args.plan {
         let plan = explained.equivalent.plan.with_context(|| {
             let why = explained.equivalent.differs.join("; ");

@@ -145,7 +145,8 @@ fn on(bench: &mut dyn Bench, opened: &Opened, options: &Options) -> Result<Exit>
         done => done.map_err(|error| anyhow!(error).context(options.device.clone()))?,
     };
     for caveat in &done.caveats {
-        messages::note(&format!("{}: {}; {}", caveat.subject, caveat.cause, caveat.remedy));
+        let remedy = views::remedies::sentence(caveat);
+        messages::note(&format!("{}: {}; {remedy}", caveat.subject, caveat.cause));
     }
     judge(&done.tables, None).iter().for_each(verdict);
     Ok(Exit::Done)

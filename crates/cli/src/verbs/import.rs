@@ -109,7 +109,8 @@ fn results(args: &ImportArgs) -> Result<Exit> {
             first().map_or("the files", String::as_str)
         );
     }
-    let body = body(origin, &sources);
+    let mut body = body(origin, &sources);
+    views::remedies::write(&mut body.caveats);
     let envelope = envelope(session::SCHEMA, run_id(0), &SystemClock);
     let document = Document { envelope, body };
     let kept = keep(args, &document)?;

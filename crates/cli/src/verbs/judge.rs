@@ -42,8 +42,11 @@ pub fn main(args: &JudgeArgs) -> Result<Exit> {
         bail!("the files hold no result; give the JSON, CSV, XML or logs of a run that ended");
     }
     let known = known(args);
-    let results: Vec<Judged> =
+    let mut results: Vec<Judged> =
         judge::rounds(read).into_iter().map(|result| judge::judge(result, &known)).collect();
+    for judged in &mut results {
+        views::remedies::write(&mut judged.recorded.caveats);
+    }
     let all_steady = results.iter().all(|result| result.steady.verdict == Verdict::Proven);
     if args.json {
         print_json(SCHEMA, Body { known, results })?;

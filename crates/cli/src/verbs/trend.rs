@@ -73,7 +73,8 @@ pub fn main(args: &TrendArgs) -> Result<Exit> {
             args.drive
         );
     }
-    let trend = trend(&marks, args.margin);
+    let mut trend = trend(&marks, args.margin);
+    views::remedies::write(&mut trend.caveats);
     if args.json {
         print_json(SCHEMA, &Printed { drive: &drive, trend: &trend })?;
     } else {

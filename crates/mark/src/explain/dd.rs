@@ -1,8 +1,9 @@
 //! dd of GNU coreutils: `if`, `of`, `bs`, `count`, `skip`, `seek`, `iflag`, `oflag` and `conv`.
 
 use block::Bytes;
+use stats::Caveat;
+use stats::remedy::Command;
 
-use super::doubts::caveat;
 use super::error::ExplainError;
 use super::explained::Way;
 use super::load::{Content, Durable, Load};
@@ -99,18 +100,18 @@ pub(super) fn loads(words: &[String], target: Option<u64>) -> Result<Vec<Load>, 
     }
     let Some(first) = loads.first_mut() else { return Ok(loads) };
     if ibs > CALL_MAX && !is_full {
-        first.doubts.push(caveat(
+        first.doubts.push(Caveat::new(
             "short_reads",
             "dd",
             "a read transfers 2147479552 bytes at most, and counts as a block of bs even so: less is copied than bs times count",
-            "take bs=1M with a larger count, or iflag=fullblock",
+            Command::WholeBlocks,
         ));
     }
-    first.doubts.push(caveat(
+    first.doubts.push(Caveat::new(
         "one_at_a_time",
         "dd",
         "dd has one I/O outstanding and copies between two buffers: a drive that needs more to be busy is not",
-        "take SEQ1MQ8T1 beside SEQ1MQ1T1",
+        Command::DeeperQueueToo,
     ));
     // Through the page cache most calls find or leave their data in memory; all others wait for the drive.
     let waits = first.way == Way::Direct || first.writes() && first.durable == Durable::Each;
@@ -119,14 +120,14 @@ pub(super) fn loads(words: &[String], target: Option<u64>) -> Result<Vec<Load>, 
             "blocks of {} measure the system calls more than the drive",
             Bytes(first.block_max()).human()
         );
-        first.doubts.push(caveat("small_blocks", "dd", cause, "add bs=1M"));
+        first.doubts.push(Caveat::new("small_blocks", "dd", cause, Command::LargerBlocks));
     }
     if !given.strange.is_empty() {
         let cause = format!(
             "what {} does is not predicted here: what is told may not hold",
             given.strange.join(", ")
         );
-        first.doubts.push(caveat("not_predicted", "dd", cause, "leave it out"));
+        first.doubts.push(Caveat::new("not_predicted", "dd", cause, Command::LeaveOut));
     }
     Ok(loads)
 }
@@ -138,36 +139,36 @@ fn within_memory(source: &str, block: u64, bytes: Option<u64>) -> Load {
     load.way = Way::Memory;
     load.short_end = true;
     (load.bytes, load.span) = (bytes, bytes);
-    load.doubts.push(caveat(
+    load.doubts.push(Caveat::new(
         "no_drive",
         "dd",
         "nothing but memory is read and written: no drive is reached, and the rate is the processor's",
-        "name a file or device",
+        Command::NameFile,
     ));
     if bytes.is_none() {
-        load.doubts.push(caveat(
+        load.doubts.push(Caveat::new(
             "no_end",
             "dd",
             "without count it does not end",
-            "add count=1024 with bs=1M",
+            Command::LimitAmount,
         ));
     }
     load
 }
 
 fn writing_doubts(given: &Given, source: &str, endless: bool, load: &mut Load) {
-    let mut add = |code: &str, cause: &str, remedy: &str| {
-        load.doubts.push(caveat(code, "dd writes", cause, remedy))
+    let mut add = |code: &str, cause: &str, remedy: Command| {
+        load.doubts.push(Caveat::new(code, "dd writes", cause, remedy))
     };
     if RANDOM.contains(&source) {
         add(
             "source_is_the_limit",
             "the kernel's random numbers come at some hundred MB/s, in turn with the writes: that is what is measured",
-            "write what is not made meanwhile, as drivescope does",
+            Command::PreparedData,
         );
     }
     if endless && (source == ZEROS || RANDOM.contains(&source)) {
-        add("no_end", "without count it ends when the target is full", "add count=1024 with bs=1M");
+        add("no_end", "without count it ends when the target is full", Command::LimitAmount);
     }
     if !given.conv.iter().any(|conv| conv == "notrunc")
         && !load.targets.iter().any(|name| name.starts_with("/dev/"))
@@ -175,7 +176,7 @@ fn writing_doubts(given: &Given, source: &str, endless: bool, load: &mut Load) {
         add(
             "truncated",
             "an existing file is emptied first, so that blocks are allocated anew within the time that is taken",
-            "add conv=notrunc to overwrite in place",
+            Command::OverwriteInPlace,
         );
     }
 }

@@ -7,8 +7,9 @@
 mod windows;
 
 use block::{Bytes, Nanos};
+use stats::Caveat;
+use stats::remedy::Command;
 
-use super::doubts::caveat;
 use super::error::ExplainError;
 use super::explained::{Order, Way};
 use super::load::{Content, Durable, Load};
@@ -139,21 +140,21 @@ fn order_on_windows(options: &Options, load: &mut Load) {
 
 fn doubts(options: &Options, program: &Program, load: &mut Load) {
     let writes = load.writes();
-    let mut add = |code: &str, cause: String, remedy: &str| {
-        load.doubts.push(caveat(code, "diskspd", cause, remedy));
+    let mut add = |code: &str, cause: String, remedy: Command| {
+        load.doubts.push(Caveat::new(code, "diskspd", cause, remedy));
     };
     if !program.only.strange.is_empty() {
         let cause = format!(
             "what {} does is not predicted here: what is told may not hold",
             program.only.strange.join(", ")
         );
-        add("not_predicted", cause, "leave it out");
+        add("not_predicted", cause, Command::LeaveOut);
     }
     if let Some(source) = program.only.source.as_ref().filter(|_| writes) {
         let cause = format!(
             "all that is written is taken from {source} of random bytes: it does not compress, and repeats"
         );
-        add("same_content", cause, "write data that are new each time (-Zr)");
+        add("same_content", cause, Command::GeneratedData);
     }
     if program.windows {
         let why = match program.only.told_by.is_empty() {
@@ -163,7 +164,7 @@ fn doubts(options: &Options, program: &Program, load: &mut Load) {
         let cause = format!(
             "{why} diskspd for Windows: what is told is that one's as it is described, and was not run; the one for Linux does otherwise"
         );
-        add("of_windows", cause, "explain the line without it for the one for Linux");
+        add("of_windows", cause, Command::LineForLinux);
         return;
     }
     if options.random.is_some_and(|random| random.align.is_none()) && options.block != ALIGN {
@@ -172,27 +173,23 @@ fn doubts(options: &Options, program: &Program, load: &mut Load) {
             Bytes(ALIGN).human(),
             Bytes(options.block).human()
         );
-        add("aligned_to_64k", cause, "write the alignment out, such as -r4K");
+        add("aligned_to_64k", cause, Command::StateAlignment);
     }
     if options.latency && options.warm_up_s == 0 {
         let cause = "with -W0 the first latencies are of I/Os whose beginning was never noted: hours, or nothing".to_owned();
-        add("latency_of_garbage", cause, "add -W5, or leave -L out");
+        add("latency_of_garbage", cause, Command::WarmUpOrNoLatency);
     }
     add(
         "units",
         "its MB/s are MiB/s (4.9% less than MB/s), over the time that was asked for and not the one it took".to_owned(),
-        "multiply by 1.048576, or take MB/s from drivescope",
+        Command::ConvertMib,
     );
     if options.caching.direct {
         let cause = "its buffers are aligned to 512 bytes: btrfs then reads through the page cache, without a word".to_owned();
-        add("buffers_misaligned", cause, "measure on another filesystem, or with drivescope");
+        add("buffers_misaligned", cause, Command::OtherFilesystem);
     }
     if options.create.is_some() {
         let cause = "-c fills the file with a ramp of bytes that compresses to nothing, and takes a file that is there as it is".to_owned();
-        add(
-            "file_compresses",
-            cause,
-            "let drivescope make the file, or write random data to it before",
-        );
+        add("file_compresses", cause, Command::RandomFile);
     }
 }

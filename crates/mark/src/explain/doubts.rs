@@ -2,8 +2,7 @@
 
 use block::Bytes;
 use stats::Caveat;
-
-pub(super) use crate::caveats::caveat;
+use stats::remedy::Command;
 
 use super::explained::{Job, Order, Reuse, Way};
 use super::load::{Content, Durable, Load};
@@ -14,8 +13,8 @@ const DRIVE_CACHE: Bytes = Bytes::mib(512);
 /// Doubts about one load.
 pub(super) fn of(load: &Load, job: &Job) -> Vec<Caveat> {
     let mut doubts = Vec::new();
-    let mut add = |code: &str, cause: String, remedy: &str| {
-        doubts.push(caveat(code, &load.name, cause, remedy));
+    let mut add = |code: &str, cause: String, remedy: Command| {
+        doubts.push(Caveat::new(code, &load.name, cause, remedy));
     };
     if job.way != Way::Memory {
         addresses(load, job, &mut add);
@@ -37,28 +36,28 @@ pub(super) fn of_all(loads: &[Load]) -> Vec<Caveat> {
         let directions: Vec<bool> = loads.iter().filter(together).map(Load::reads).collect();
         let mixed = directions.iter().any(|reads| *reads) && directions.iter().any(|reads| !*reads);
         let more = if mixed { ", reads against writes" } else { "" };
-        doubts.push(caveat(
+        doubts.push(Caveat::new(
             "at_the_same_time",
             &names.join(", "),
             format!(
                 "these {} jobs run at the same time{more}: no figure is of one load by itself",
                 names.len()
             ),
-            "put stonewall into each job that is to wait for those above it",
+            Command::OneAfterTheOther,
         ));
     }
     if loads.iter().any(|load| load.way != Way::Memory) {
-        doubts.push(caveat(
+        doubts.push(Caveat::new(
             "one_run",
             "the command",
             "one run says nothing of how far the next will be from it",
-            "take six runs or more, whose median has an interval",
+            Command::SixRuns,
         ));
     }
     doubts
 }
 
-fn addresses(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
+fn addresses(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, Command)) {
     let sharers = load.sharers();
     // Those that begin further on come to the same data later, and not at once.
     let overlap = sharers > 1 && load.increment == 0;
@@ -73,7 +72,7 @@ fn addresses(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
                      times within moments, and all but the first come from a cache",
                     if sharers > 1 { ", in each thread" } else { "" }
                 ),
-                "take -o1 -t1, or a program with one cursor for its queue",
+                Command::OneCursor,
             );
         }
         Order::RandomFree { .. } if load.alike && sharers > 1 => add(
@@ -81,12 +80,12 @@ fn addresses(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
             format!(
                 "all {sharers} threads draw from the same seed: each address is transferred {sharers} times within moments"
             ),
-            "take one thread, and a deeper queue",
+            Command::OneThread,
         ),
         Order::SameBlock => add(
             "same_addresses",
             "the same block is transferred over and over: a cache answers".to_owned(),
-            "let it go on to other blocks (fio: leave the offset behind rw out; hdparm: take -t)",
+            Command::OtherBlocks,
         ),
         _ if load.cursors > 1 => add(
             "same_addresses",
@@ -95,7 +94,7 @@ fn addresses(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
                 load.cursors,
                 load.cursors.saturating_mul(if load.increment == 0 { sharers } else { 1 })
             ),
-            "take -o1 -t1, or a program with one cursor for its queue",
+            Command::OneCursor,
         ),
         _ if in_order && load.limit.is_some() && runs_into_the_next(load, sharers) => add(
             "same_addresses",
@@ -103,7 +102,7 @@ fn addresses(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
                 "{sharers} threads begin {} apart, and each goes on into what the next has been through: that may come from a cache",
                 Bytes(load.increment).human()
             ),
-            "end before that, or take one thread with a deeper queue",
+            Command::EndBeforeNext,
         ),
         _ if in_order && overlap => add(
             "same_addresses",
@@ -114,7 +113,7 @@ fn addresses(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
                     _ => "all but one find it in a cache",
                 }
             ),
-            "give each its part (offset_increment, with size as large), or take one thread with a deeper queue",
+            Command::PartPerThread,
         ),
         _ => {}
     }
@@ -128,7 +127,7 @@ fn addresses(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
                 format!(
                     "draws without a map repeat themselves: about {share:.0}% of the data are touched, some of it several times"
                 ),
-                "leave norandommap out where each block is meant once; keep it for wear and steady state",
+                Command::RandomMap,
             );
         }
     }
@@ -136,7 +135,7 @@ fn addresses(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
         add(
             "same_each_time",
             "each run draws the same addresses in the same order, which the run before may have left in the drive's cache".to_owned(),
-            "draw anew each time (fio: randrepeat=0; diskspd: -z)",
+            Command::OtherAddressesEachTime,
         );
     }
     let passes = load.bytes.zip(load.pass()).is_some_and(|(bytes, pass)| bytes > pass);
@@ -144,46 +143,46 @@ fn addresses(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
         add(
             "replayed_order",
             "each pass writes in the order of the first, which a drive that writes out of place sees as a sequential overwrite".to_owned(),
-            "write with norandommap and randrepeat=0",
+            Command::NoRandomMap,
         );
     }
     if load.cursor_each && load.reads() && load.writes() && !load.reads_back {
         add(
             "mix_on_two_cursors",
             "reads and writes go in order from the same place, each by itself: one finds in the cache what the other left".to_owned(),
-            "mix at random (rw=randrw), or give reads and writes files of their own",
+            Command::MixAtRandom,
         );
     }
     if load.reads_back {
         add(
             "read_back",
             "what is written is read once more to verify it, within the same job: its reads are of what was just written".to_owned(),
-            "verify in a run of its own",
+            Command::VerifyApart,
         );
     }
 }
 
-fn caches(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
+fn caches(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, Command)) {
     let cached = load.way == Way::PageCache;
     if cached && load.reads() {
         add(
             "page_cache",
             "reads go through the page cache, which reads ahead and keeps what it has: what it holds is not read from the drive".to_owned(),
-            "read past it (fio: direct=1; diskspd: -Sd; dd: iflag=direct; hdparm: --direct)",
+            Command::DirectReads,
         );
     }
     if cached && load.writes() && load.durable == Durable::No {
         add(
             "writes_to_memory",
             "writes end in memory: none has to reach the drive before the time is taken".to_owned(),
-            "write past the cache and flush within the time (fio: direct=1 end_fsync=1; dd: oflag=direct conv=fdatasync)",
+            Command::FlushedDirectWrites,
         );
     }
     if !cached {
         add(
             "direct_is_a_request",
             "past the page cache is asked for, and nothing shows that it was so: btrfs, ZFS and tmpfs may do otherwise without a word".to_owned(),
-            "see the proof *reached* of drivescope, which counts at the device",
+            Command::CountAtDevice,
         );
     }
     if !cached && load.writes() && load.durable == Durable::No {
@@ -191,7 +190,7 @@ fn caches(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
             "volatile_cache",
             "a write is done when the drive's own cache has it: short runs measure that cache"
                 .to_owned(),
-            "flush within the time (fio: end_fsync=1), or take mark --dsync",
+            Command::FlushWithinTime,
         );
     }
     let (asked, effective) = load.depth;
@@ -204,7 +203,7 @@ fn caches(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
                 "{asked} I/Os are asked for and {effective} is outstanding: this engine waits for each"
             ),
         };
-        add("depth_not_kept", cause, "take ioengine=io_uring or libaio with direct=1");
+        add("depth_not_kept", cause, Command::AsynchronousDirect);
     }
     let small = |bytes: u64| bytes <= DRIVE_CACHE.0;
     match job.reuse {
@@ -214,7 +213,7 @@ fn caches(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
                 "it goes around {}, which fits into a drive's own cache: from the second pass on that may answer",
                 Bytes(bytes).human()
             ),
-            "take more data than the drive has cache, 1 GiB at least",
+            Command::MoreThanCache,
         ),
         Reuse::AtRandom { bytes } if small(bytes) => add(
             "fits_a_cache",
@@ -222,7 +221,7 @@ fn caches(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
                 "all of it is {}, which fits into a drive's own cache; and a disk seeks only so far",
                 Bytes(bytes).human()
             ),
-            "take more data than the drive has cache, 1 GiB at least",
+            Command::MoreThanCache,
         ),
         _ => {}
     }
@@ -233,7 +232,7 @@ fn runs_into_the_next(load: &Load, sharers: u64) -> bool {
     sharers > 1 && load.increment > 0 && load.increment < load.span.unwrap_or(u64::MAX)
 }
 
-fn ends(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
+fn ends(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, Command)) {
     if let (Some(rate), Some(time)) = (job.early_above_bytes_per_s, job.time_max_ns) {
         add(
             "ends_early",
@@ -245,7 +244,7 @@ fn ends(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
                     format!("{:.0}", rate / 1e6)
                 }
             ),
-            "take more data (fio: or add time_based)",
+            Command::MoreData,
         );
     }
     if load.span.is_none() {
@@ -253,7 +252,7 @@ fn ends(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
             "size_not_told",
             "how much is gone over is the size of the target, which the command does not tell"
                 .to_owned(),
-            "add --target-size SIZE to know more",
+            Command::NameTargetSize,
         );
     }
     if let Some(bytes) = job.laid_out_bytes {
@@ -262,12 +261,12 @@ fn ends(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, &str)) {
             format!(
                 "a file that is missing or too short is written first ({bytes}): what is read lies in the fast cells and caches of a fresh write"
             ),
-            "write the file long before, or let drivescope do it",
+            Command::FileInAdvance,
         );
     }
 }
 
-fn content(load: &Load, add: &mut impl FnMut(&str, String, &str)) {
+fn content(load: &Load, add: &mut impl FnMut(&str, String, Command)) {
     if !load.writes() {
         return;
     }
@@ -275,17 +274,17 @@ fn content(load: &Load, add: &mut impl FnMut(&str, String, &str)) {
         Content::Zeros => add(
             "zeros",
             "zeros are written, which some drives and filesystems do not store at all".to_owned(),
-            "write random data",
+            Command::RandomData,
         ),
         Content::Repeated => add(
             "same_content",
             "the same few bytes are written over and over, which compress and deduplicate to nothing".to_owned(),
-            "write data that are new each time",
+            Command::NewData,
         ),
         Content::Shares(packs, repeats) => add(
             "content_given",
             format!("{packs}% of the data compress and {repeats}% repeat: a drive that packs its data gains by that"),
-            "say so beside the number, or leave it out",
+            Command::ReportShares,
         ),
         Content::Random | Content::Unknown => {}
     }

@@ -1,8 +1,9 @@
 //! hdparm's timings: `-t` reads a device in order, `-T` reads the same of it from memory.
 
 use block::{Bytes, Nanos};
+use stats::Caveat;
+use stats::remedy::Command;
 
-use super::doubts::caveat;
 use super::error::ExplainError;
 use super::explained::{Order, Way};
 use super::load::Load;
@@ -77,7 +78,7 @@ pub(super) fn loads(words: &[String], target: Option<u64>) -> Result<Vec<Load>, 
                     "the same 2 MiB are read again and again from the page cache: that is memory, and no drive"
                 }
             };
-            load.doubts.push(caveat("same_data", "hdparm -T", cause, "leave -T out"));
+            load.doubts.push(Caveat::new("same_data", "hdparm -T", cause, Command::NoCachedReads));
             loads.push(load);
         }
         if device {
@@ -92,11 +93,11 @@ pub(super) fn loads(words: &[String], target: Option<u64>) -> Result<Vec<Load>, 
                     Bytes(offset).human()
                 ),
             };
-            load.doubts.push(caveat(
+            load.doubts.push(Caveat::new(
                 "outer_tracks",
                 "hdparm -t",
                 cause,
-                "measure at several offsets with --span",
+                Command::SeveralOffsets,
             ));
             loads.push(load);
         }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use block::Bytes;
+use stats::Caveat;
+use stats::remedy::Command;
 use workload::units::parse_bytes;
 
-use super::doubts::caveat;
 use super::error::ExplainError;
 use super::fio;
 use super::load::Load;
@@ -57,17 +58,17 @@ pub(super) fn loads(words: &[String]) -> Result<Vec<Load>, ExplainError> {
         }
     }
     if let Some(first) = loads.first_mut() {
-        first.doubts.push(caveat(
+        first.doubts.push(Caveat::new(
             "units",
             "kdiskmark",
             "its MB/s are fio's KiB/s divided by 1000: 2.3% less than MB/s",
-            "multiply by 1.024, or take MB/s from drivescope",
+            Command::ConvertKib,
         ));
-        first.doubts.push(caveat(
+        first.doubts.push(Caveat::new(
             "mean_or_best",
             "kdiskmark",
             "of five runs the default profile shows the mean and the others the best, without saying which or how far they lie apart",
-            "take the median and its interval from drivescope",
+            Command::MedianFromDrivescope,
         ));
     }
     Ok(loads)

@@ -21,6 +21,8 @@ mod words;
 use std::collections::BTreeMap;
 
 use block::Bytes;
+use stats::Caveat;
+use stats::remedy::Command;
 
 use crate::caveats::merge;
 use load::Load;
@@ -116,11 +118,11 @@ pub fn explain(
         loads.iter().zip(&jobs).flat_map(|(load, job)| doubts::of(load, job)).collect();
     caveats.extend(doubts::of_all(&loads));
     if matches!(given, Given::Within(_)) {
-        caveats.push(doubts::caveat(
+        caveats.push(Caveat::new(
             "not_all_of_the_line",
             "the command",
             "what stands around it in the line, such as other commands, pipes and files, is not looked at: it may write, flush or take time too",
-            "give the command by itself",
+            Command::CommandAlone,
         ));
     }
     let equivalent = equivalent::of(&loads);

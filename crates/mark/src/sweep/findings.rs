@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use stats::Caveat;
+use stats::remedy::Run;
 use workload::plan::{Order, Plan};
 use workload::schedule::{Slot, schedule};
 
@@ -11,6 +12,9 @@ use super::design::{Sweep, busy};
 use super::vary::Factor;
 use super::{effects, order, stability};
 use crate::body::{self, Test};
+
+/// Subject of doubts about all settings.
+const WHOLE: &str = "the sweep";
 
 /// Where runs of the plan stand in time.
 struct Times {
@@ -63,13 +67,12 @@ pub fn findings(sweep: &Sweep, plan: &Plan, mark: &body::Body, limits: Limits) -
     let is_more_than_order = sweep.vary.iter().any(|vary| vary.factor != Factor::Order);
     let effects = effects::find(sweep, &compared, &limits);
     if let (Err(why), true) = (&effects, is_more_than_order) {
-        let remedy = "take levels whose numbers stand, and two runs of each at least";
-        caveats.push(caveat("no_effects", format!("nothing is said of effects: {why}"), remedy));
+        let cause = format!("nothing is said of effects: {why}");
+        caveats.push(Caveat::new("no_effects", WHOLE, cause, Run::ConfirmedLevels));
     }
     if effects.is_ok() && !is_in_turns {
         let cause = "all runs of a setting followed each other: what changed with time counts as an effect of settings";
-        let remedy = "leave out --order blocked: settings then take turns in blocks";
-        caveats.push(caveat("blocked", cause.to_owned(), remedy));
+        caveats.push(Caveat::new("blocked", WHOLE, cause, Run::InterleaveSettings));
     }
     if let Some(left_out) = effects.as_ref().ok().map(|found| &found.left_out)
         && !left_out.is_empty()
@@ -78,8 +81,7 @@ pub fn findings(sweep: &Sweep, plan: &Plan, mark: &body::Body, limits: Limits) -
             "effects are told without {}: numbers of these levels were withdrawn",
             left_out.join(", ")
         );
-        let remedy = "see the proofs of the withdrawn settings, and take levels that stand";
-        caveats.push(caveat("left_out", cause, remedy));
+        caveats.push(Caveat::new("left_out", WHOLE, cause, Run::LookAtProofs));
     }
     Body {
         target: mark.target.clone(),
@@ -108,11 +110,6 @@ fn runs(test: &Test, positions: &[u32], times: &Times) -> Vec<SettingRun> {
         }
     });
     told.collect()
-}
-
-fn caveat(code: &str, cause: String, remedy: &str) -> Caveat {
-    let (code, subject) = (code.to_owned(), "the sweep".to_owned());
-    Caveat { code, subject, cause, remedy: remedy.to_owned() }
 }
 
 /// Doubts of single settings, of which a sweep has hundreds, are told once for all settings that share them, with the words

@@ -23,9 +23,10 @@ mod survey;
 mod sweep;
 mod verdict;
 
-use block::{Bytes, DriveInfo, DriveKind, Nanos, quoted};
+use block::{Bytes, DriveInfo, DriveKind, Nanos};
 use serde::{Deserialize, Serialize};
-use stats::Caveat;
+use stats::remedy::Run;
+use stats::{Caveat, Remedy};
 
 pub use self::class::Class;
 pub use self::erase::{Candidate, Hypothesis};
@@ -117,15 +118,13 @@ fn unknown(reason: &str, evidence: Evidence) -> Outcome<Evidence> {
 }
 
 /// How to write all of a drive, for boundaries that are to be seen.
-fn written_once(info: &DriveInfo) -> String {
+fn written_once(info: &DriveInfo, or_data_sheet: bool) -> Remedy {
     match info.kind {
-        DriveKind::Virtual => "name it with state=filled, for one that was written once".to_owned(),
-        _ => format!(
-            "write all {} of it once, which erases what it holds, and probe again: drivescope probe capacity {} --full \
-             --write --consent WORD",
-            info.capacity_bytes.about(),
-            quoted(&info.name)
-        ),
+        DriveKind::Virtual => Remedy::FilledState { or_data_sheet },
+        _ => {
+            let (drive, bytes) = (info.name.clone(), info.capacity_bytes.0);
+            Remedy::WriteDriveOnce { drive, bytes, or_data_sheet }
+        }
     }
 }
 
@@ -135,12 +134,8 @@ fn caveats(
     (from, to): (u64, u64),
     info: &DriveInfo,
 ) -> Vec<Caveat> {
-    let caveat = |code: &str, cause: String, remedy: String| Caveat {
-        code: code.to_owned(),
-        subject: "align".to_owned(),
-        cause,
-        remedy,
-    };
+    let caveat =
+        |code: &str, cause: String, remedy: Remedy| Caveat::new(code, "align", cause, remedy);
     let mut caveats = Vec::new();
     let empty: u64 = conditions.never_written.iter().map(|(from, to)| to - from).sum();
     let is_virtual = info.kind == DriveKind::Virtual;
@@ -153,7 +148,7 @@ fn caveats(
         caveats.push(caveat(
             "never_written",
             format!("{percent}% of the region answer much faster, as what was never written does, and were left out"),
-            written_once(info),
+            written_once(info, false),
         ));
     } else if is_blank && !is_found && !is_none {
         let percent = 100.0 * conditions.blank.unwrap_or_default();
@@ -164,7 +159,7 @@ fn caveats(
                  discarded or only formatted is answered without the medium, and shows no boundaries",
                 conditions.read_ns / 1e3
             ),
-            written_once(info),
+            written_once(info, false),
         ));
     }
     if is_none {
@@ -178,11 +173,10 @@ fn caveats(
                       same"
             }
         };
-        let write = match is_virtual && !is_blank {
-            true => "write the whole drive once and probe again".to_owned(),
-            false => written_once(info),
+        let remedy = match is_virtual && !is_blank {
+            true => Run::WriteOnceOrDataSheet.into(),
+            false => written_once(info, true),
         };
-        let remedy = format!("{write}, or take the size from its data sheet");
         caveats.push(caveat("nothing_shows", cause.to_owned(), remedy));
     }
     if conditions.has_read_cache() {
@@ -190,7 +184,7 @@ fn caveats(
             "read_cache",
             "what was read is answered from memory when it is read again, so no two reads overlap, and errors are wider"
                 .to_owned(),
-            "nothing needs to be done".to_owned(),
+            Run::Nothing.into(),
         ));
     }
     caveats

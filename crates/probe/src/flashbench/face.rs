@@ -22,6 +22,7 @@ mod rows;
 use block::{Bytes, Op, Payload};
 use engine::Sample;
 use stats::Caveat;
+use stats::remedy::Run;
 use thiserror::Error;
 use workload::script::{Access, Script};
 
@@ -253,16 +254,15 @@ impl Face<'_, '_, '_> {
             self.align_row(align, &boundaries)?;
         }
         if moved > 0 {
-            self.caveats.push(Caveat {
-                code: "beyond_the_end".to_owned(),
-                subject: "flashbench -a".to_owned(),
-                cause: format!(
+            self.caveats.push(Caveat::new(
+                "beyond_the_end",
+                "flashbench -a",
+                format!(
                     "{moved} places lie beyond the end of the device; boundaries of the same alignment within it were \
                      taken instead, as far as there are any, where flashbench reads wherever the count wraps to"
                 ),
-                remedy: "nothing needs to be done: each row is the mean of the places that there are"
-                    .to_owned(),
-            });
+                Run::NothingForRows,
+            ));
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! From what was read to findings and evidence.
 
 use stats::Caveat;
+use stats::remedy::Run;
 
 use super::bands::{Answer, Judged};
 use super::evidence::{Band, Evidence, Part, Point, Window, Zone};
@@ -66,12 +67,12 @@ fn from_memory(spots: &[Spot]) -> bool {
 }
 
 fn memory_caveat() -> Caveat {
-    Caveat {
-        code: "read_again_from_memory".to_owned(),
-        subject: "target".to_owned(),
-        cause: "most places took much longer when they were read for the first time".to_owned(),
-        remedy: "probe a larger region, or a drive without a cache in between".to_owned(),
-    }
+    Caveat::new(
+        "read_again_from_memory",
+        "target",
+        "most places took much longer when they were read for the first time",
+        Run::LargerRegion,
+    )
 }
 
 /// When the region is smaller than a probe by reads takes.

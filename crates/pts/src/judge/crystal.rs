@@ -186,13 +186,13 @@ fn doubts(result: &mut Recorded, figures: &Figures, foot: &Foot) {
         format!(
             "what is shown is the fastest of {of}, and the least latency of them, each by itself"
         ),
-        "compare it with the best run of others, not with their median",
+        stats::remedy::Command::CompareBest,
     );
     if foot.is_zeros {
         result.doubt(
             "zeros",
             "all that was written were zeros (<0Fill>), which a drive or a filesystem may leave out",
-            "measure with random data",
+            stats::remedy::Command::MeasureRandomData,
         );
     }
     let expected = figures.iops.zip(result.load.block_bytes).map(|(iops, b)| iops * b as f64 / 1e6);
@@ -207,7 +207,7 @@ fn doubts(result: &mut Recorded, figures: &Figures, foot: &Foot) {
                 "{} MB/s are not what the IOPS make of the block size, which is {expected:.3} MB/s",
                 figures.mb_s
             ),
-            "take the IOPS: programs that print this form count 1,024,000 bytes as an MB (KDiskMark)",
+            stats::remedy::Command::UseIops,
         );
     }
 }

@@ -280,7 +280,7 @@ fn begun(file: &str, span: &str, input: &Input) -> Recorded {
         result.doubt(
             "aligned_apart",
             format!("random I/Os of {block} B were {apart} B apart: only 1/{} of the range was addressed", apart / block.max(1)),
-            format!("give diskspd -r with the block size, such as -r{block}"),
+            stats::Remedy::AlignToBlock { bytes: block },
         );
     }
     result

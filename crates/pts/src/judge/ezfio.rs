@@ -86,7 +86,7 @@ fn begun(file: &str, head: &Head, name: String, words: String) -> Recorded {
     result.range_bytes = head.range_bytes;
     if head.is_quick {
         let cause = "a quick run: ezFIO prepared 1 GiB of the drive, and says itself that such results are invalid";
-        result.doubt("quick", cause, "run ezFIO without --quickie");
+        result.doubt("quick", cause, stats::remedy::Command::FullEzfio);
     } else {
         // Done before anything is measured.
         result.before.filled = head.range_bytes == head.drive_bytes;

@@ -40,7 +40,7 @@ pub(super) fn of_this_run<'a>(
         result.doubt(
             "logs_of_another_run",
             format!("left out as logs of another run: {} ({reason})", names.join(", ")),
-            "give the JSON and the logs of one run, and remove older logs of the same name first",
+            stats::remedy::Command::FilesOfOneRun,
         );
     }
     kept

@@ -76,7 +76,7 @@ pub(super) fn read(file: &str, input: &mut dyn BufRead) -> Result<Recorded, Judg
     result.doubt(
         "histogram_log_ends_early",
         "fio writes no line for the last, unfinished interval of a histogram log",
-        "let the run last a whole number of intervals, or leave the end out of what is concluded",
+        stats::remedy::Command::WholeIntervals,
     );
     Ok(result)
 }

@@ -220,7 +220,7 @@ pub(super) fn attach(result: &mut Recorded, logs: &[&Log], written: Option<u64>)
             result.doubt(
                 "logs_incomplete",
                 format!("the logs hold {logged} of the {written} bytes that were written"),
-                "give the logs of all threads, and of the whole run",
+                stats::remedy::Command::AllLogs,
             );
         }
         result.files.extend(of_kind.iter().map(|log| log.file.clone()));

@@ -104,7 +104,7 @@ fn one_of(runs: &[&Recorded]) -> Option<Recorded> {
                 "fio began each round with the same seed (allrandrepeat or randrepeat, randseed={seed}): all rounds write the \
                  same addresses in the same order"
             ),
-            "write with randrepeat=0 and norandommap=1",
+            stats::remedy::Command::OtherAddressesEachRound,
         );
     }
     let last = values.get(values.len().saturating_sub(snia::WINDOW_ROUNDS)..)?;

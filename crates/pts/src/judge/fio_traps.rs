@@ -33,15 +33,19 @@ pub(super) fn add(result: &mut Recorded, job: &Value, options: &Options, logs: &
         result.doubt(
             "histogram_log_ends_early",
             "fio writes no line for the last, unfinished interval of a histogram log",
-            "let the run last a whole number of intervals, or leave the end out of what is concluded",
+            stats::remedy::Command::WholeIntervals,
         );
     }
     if job.get("error").and_then(Value::as_i64).is_some_and(|error| error != 0) {
-        result.doubt("error", "fio reports an error of this job", "repeat it without the error");
+        result.doubt(
+            "error",
+            "fio reports an error of this job",
+            stats::remedy::Command::RepeatWithoutError,
+        );
     }
     if options.text(&["ioengine"]) == Some("null") {
         let cause = "the engine is null: no drive was measured, only fio";
-        result.doubt("no_drive", cause, "measure with io_uring or libaio");
+        result.doubt("no_drive", cause, stats::remedy::Command::AsynchronousIo);
     }
 }
 
@@ -52,19 +56,19 @@ fn addresses(result: &mut Recorded, options: &Options) {
             "replayed_permutation",
             "each pass wrote the same addresses in the same order (randrepeat=1 with a random map), which a log-structured \
              drive sees as a sequential overwrite: its write amplification stays 1 for ever",
-            "write with norandommap=1 and randrepeat=0",
+            stats::remedy::Command::UniformAddresses,
         ),
         Pattern::Permutations if passes => result.doubt(
             "permutations",
             "each pass wrote each block once: write amplification goes up and down with each pass, and is on average far \
              below that of uniform random writes",
-            "write with norandommap=1, or take the figure for what it is",
+            stats::remedy::Command::UniformOrAsIs,
         ),
         _ if options.may_replay() => result.doubt(
             "perhaps_replayed",
             "fio began anew with the same seed, and its JSON does not tell whether there was a random map: if there was, \
              each pass wrote the same addresses in the same order, and write amplification stayed 1",
-            "give options a value (norandommap=1): fio's JSON leaves out those without one",
+            stats::remedy::Command::OptionsWithValues,
         ),
         _ => {}
     }
@@ -81,7 +85,7 @@ fn steady_state(result: &mut Recorded, state: &FioSteadyState) {
                  {}.{}, and nearly any series passes",
                 OVERFLOW_SINCE.0, OVERFLOW_SINCE.1
             ),
-            "take a longer ss_interval or a shorter ss_dur, so that there are fewer samples",
+            stats::remedy::Command::FewerSamples,
         );
     }
     let steps = samples.saturating_sub(1) as f64;
@@ -96,10 +100,9 @@ fn steady_state(result: &mut Recorded, state: &FioSteadyState) {
                 state.limit,
                 (state.limit * steps).round()
             ),
-            format!(
-                "give {:.2e}%, which is the SNIA's 10% over this window",
-                100.0 * stats::steady::snia::SLOPE_SHARE / steps.max(1.0)
-            ),
+            stats::Remedy::SlopeLimit {
+                percent: 100.0 * stats::steady::snia::SLOPE_SHARE / steps.max(1.0),
+            },
         );
     }
 }
@@ -125,7 +128,7 @@ fn histogram(result: &mut Recorded, job: &Value) {
                     names.len(),
                     max / 1e9
                 ),
-                "log latencies I/O by I/O (write_lat_log without log_avg_msec), and take percentiles of those",
+                stats::remedy::Command::LogEachLatency,
             );
         }
     }
@@ -141,7 +144,7 @@ fn averages(result: &mut Recorded, options: &Options, logs: &[&Log]) {
         result.doubt(
             "tails_averaged",
             format!("the latency logs hold means of windows{window}: no percentile can be taken from them"),
-            "log without log_avg_msec, or with log_window_value=both, or write a histogram log",
+            stats::remedy::Command::LogTails,
         );
     }
 }

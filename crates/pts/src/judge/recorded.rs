@@ -2,7 +2,7 @@
 //! what stands of the time while it ran.
 
 use serde::Serialize;
-use stats::Caveat;
+use stats::{Caveat, Remedy};
 
 use super::fio_cell::Cell;
 use super::measured::{Asked, Measured, ToldLatency};
@@ -329,13 +329,8 @@ impl Recorded {
         &mut self,
         code: &str,
         cause: impl Into<String>,
-        remedy: impl Into<String>,
+        remedy: impl Into<Remedy>,
     ) {
-        self.caveats.push(Caveat {
-            code: code.to_owned(),
-            subject: self.name.clone(),
-            cause: cause.into(),
-            remedy: remedy.into(),
-        });
+        self.caveats.push(Caveat::new(code, &self.name, cause, remedy));
     }
 }

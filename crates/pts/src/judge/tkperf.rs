@@ -86,7 +86,7 @@ fn begun(
             "each_round_the_same",
             "TKperf starts fio anew for each cell of each round, and fio begins with the same seed each time: all rounds write \
              the same addresses in the same order",
-            "give TKperf --xargs randrepeat=0 norandommap",
+            stats::remedy::Command::TkperfAddresses,
         );
     }
     Ok(result)

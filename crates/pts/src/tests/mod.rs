@@ -12,6 +12,7 @@ pub mod wsat;
 pub mod xsr;
 
 use block::Bytes;
+use stats::remedy::Run;
 use stats::{Caveat, LatencyHistogram};
 use workload::address::{Address, Zone};
 use workload::plan::Stop;
@@ -240,15 +241,15 @@ pub(crate) fn open_loop(
     body.tables.insert("open_loop_histogram".to_owned(), histogram(&title, &made.latencies));
     body.tables.insert("open_loop_percentiles".to_owned(), percentiles(&title, &made.latencies));
     if made.window.iops < KEPT_UP * rate {
-        body.caveats.push(Caveat {
-            code: "open_loop_overrun".to_owned(),
-            subject: body.device.name.clone(),
-            cause: format!(
+        body.caveats.push(Caveat::new(
+            "open_loop_overrun",
+            &body.device.name,
+            format!(
                 "of {rate:.0} arrivals a second the drive served {:.0}: the queue grew to the end, and response times with it",
                 made.window.iops
             ),
-            remedy: "ask for a smaller share with --open-loop".to_owned(),
-        });
+            Run::SmallerShare,
+        ));
     }
     desk.whole(&format!("the arrivals of {}", body.test.word()))
 }

@@ -3,6 +3,7 @@
 
 use block::Bytes;
 use stats::Caveat;
+use stats::remedy::Run;
 
 use crate::ask::Ask;
 use crate::body::{Body, StageKind};
@@ -68,16 +69,15 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
     table.push("after", vec![Some(last.iops)]);
     body.tables.insert("drift".to_owned(), table);
     if drift.abs() > DRIFT_MAX {
-        body.caveats.push(Caveat {
-            code: "drift_over_sweep".to_owned(),
-            subject: body.device.name.clone(),
-            cause: format!(
+        body.caveats.push(Caveat::new(
+            "drift_over_sweep",
+            &body.device.name,
+            format!(
                 "at depth 32 the drive wrote {:+.1}% at the end of the sweep beside its beginning",
                 drift * 100.0
             ),
-            remedy: "the depths are not of one state: precondition longer, or repeat the sweep"
-                .to_owned(),
-        });
+            Run::PreconditionLonger,
+        ));
     }
     Ok(())
 }

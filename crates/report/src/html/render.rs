@@ -21,7 +21,7 @@ mod tests {
     use crate::chart::{Axis, Chart, Hue, Layer, Line, LinePoint};
     use crate::html::{Block, Cell, Data, Facts, NOT_STATED, Page, Row, Table};
     use crate::sheet::Tone;
-    use stats::{Caveat, Unit};
+    use stats::{Caveat, Remedy, Unit};
 
     const HOSTILE: &str = "<script>alert(\"1\")</script>";
 
@@ -58,12 +58,7 @@ mod tests {
                 Block::Facts(facts()),
                 Block::Table(table.clone()),
                 Block::Chart(Box::new(chart(HOSTILE))),
-                Block::Caveat(Caveat {
-                    code: words(),
-                    subject: words(),
-                    cause: words(),
-                    remedy: words(),
-                }),
+                Block::Caveat(Caveat::new(&words(), &words(), words(), Remedy::Words(words()))),
             ],
         };
         let pages = vec![page("first"), page("second")];

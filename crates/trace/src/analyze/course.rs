@@ -1,6 +1,7 @@
 //! What btt tells too: where I/Os were how long, on which device, for whom.
 
 use stats::Caveat;
+use stats::remedy::Trace;
 
 use crate::analyze::body::{Body, Origin};
 use crate::analyze::lanes::{Lanes, Wanted};
@@ -111,10 +112,10 @@ fn without_arrivals(body: &mut Body) {
     for device in &mut body.devices {
         (device.q2c_sum_ns, device.overhead) = (0, None);
     }
-    body.caveats.push(Caveat {
-        code: "no_arrivals".to_owned(),
-        subject: "trace".to_owned(),
-        cause: "the recording has issues and completions (D, C) and no arrivals (Q): what I/Os waited for before they were issued is not known".to_owned(),
-        remedy: "record queue events too".to_owned(),
-    });
+    body.caveats.push(Caveat::new(
+        "no_arrivals",
+        "trace",
+        "the recording has issues and completions (D, C) and no arrivals (Q): what I/Os waited for before they were issued is not known",
+        Trace::RecordQueueEvents,
+    ));
 }

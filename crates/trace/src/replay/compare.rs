@@ -6,6 +6,7 @@
 //! (source: Yee and others, "Analysis on I/O Trace Replayer for SSD performance evaluation").
 
 use serde::{Deserialize, Serialize};
+use stats::remedy::Trace;
 use stats::{
     Agreement, Better, Caveat, Quantity, RatioEstimate, RatioInterval, Unit, agreement,
     median_quantity, paired_ratio,
@@ -351,25 +352,25 @@ fn caveats(names: [&str; 2], a: &[Score], b: &[Score]) -> Vec<Caveat> {
     for (name, scores) in names.into_iter().zip([a, b]) {
         let limited = scores.iter().filter(|s| s.verdict == Limit::ReplayerLimited).count();
         if limited > 0 {
-            caveats.push(Caveat {
-                code: "replayer_limited".to_owned(),
-                subject: name.to_owned(),
-                cause: format!(
+            caveats.push(Caveat::new(
+                "replayer_limited",
+                name,
+                format!(
                     "in {limited} of {} rounds the replayer was the limit, not the drive",
                     scores.len()
                 ),
-                remedy: "give it more CPU, or slow the trace down".to_owned(),
-            });
+                Trace::MoreCpu,
+            ));
         }
     }
     let counts = |scores: &[Score]| scores.iter().map(|s| s.requests).collect::<Vec<_>>();
     if counts(a) != counts(b) {
-        caveats.push(Caveat {
-            code: "unequal_requests".to_owned(),
-            subject: "comparison".to_owned(),
-            cause: "the drives did not get the same count of requests".to_owned(),
-            remedy: "look why a replay ended early; sums of Q2C cannot be compared so".to_owned(),
-        });
+        caveats.push(Caveat::new(
+            "unequal_requests",
+            "comparison",
+            "the drives did not get the same count of requests",
+            Trace::CompleteReplays,
+        ));
     }
     caveats
 }

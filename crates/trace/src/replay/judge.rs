@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use block::{Bytes, Nanos, Op, Snapshot};
 use engine::replay::{Ended, Planned, Reason, Replayed};
+use stats::remedy::Trace;
 use stats::{Caveat, LatencyHistogram};
 
 use super::body::{
@@ -378,59 +379,38 @@ impl Judge {
 
     fn caveats(&self, counts: &Counts, ended: &Ended) -> Vec<Caveat> {
         let mut caveats = Vec::new();
-        let mut add = |code: &str, cause: String, remedy: &str| {
-            caveats.push(Caveat {
-                code: code.to_owned(),
-                subject: "replay".to_owned(),
-                cause,
-                remedy: remedy.to_owned(),
-            });
+        let mut add = |code: &str, cause: String, remedy: Trace| {
+            caveats.push(Caveat::new(code, "replay", cause, remedy));
         };
         if counts.writes_as_reads > 0 {
             let cause = format!(
                 "{} writes were issued as reads: the load is another one",
                 counts.writes_as_reads
             );
-            add(
-                "writes_as_reads",
-                cause,
-                "replay on a drive that may be written, and consent to it",
-            );
+            add("writes_as_reads", cause, Trace::WritableTarget);
         }
         let left = counts.left_out;
         if left.writes + left.flushes > 0 {
             let cause =
                 format!("{} writes and {} flushes were left out", left.writes, left.flushes);
-            add(
-                "writes_left_out",
-                cause,
-                "replay on a drive that may be written, and consent to it",
-            );
+            add("writes_left_out", cause, Trace::WritableTarget);
         }
         if self.errors_count > 0 {
             let cause = format!("{} of {} I/Os failed", self.errors_count, self.seen);
-            add(
-                "failed_ios",
-                cause,
-                "look at the errors: what fails at once costs the drive nothing",
-            );
+            add("failed_ios", cause, Trace::LookAtFailures);
         }
         if !self.statement.injective {
             let cause = "several addresses of the trace lie on one of the target".to_owned();
-            add(
-                "addresses_meet",
-                cause,
-                "use a larger target: caches see more reuse than in the original",
-            );
+            add("addresses_meet", cause, Trace::LargerTargetForReuse);
         }
         if counts.cut > 0 {
             let cause = format!("{} requests were cut to the length of the target", counts.cut);
-            add("requests_cut", cause, "use a larger target");
+            add("requests_cut", cause, Trace::LargerTarget);
         }
         if ended.reason != Reason::Complete {
             let requests = if ended.issued == 1 { "request" } else { "requests" };
             let cause = format!("the replay ended early, after {} {requests}", ended.issued);
-            add("ended_early", cause, "the figures are of what was issued");
+            add("ended_early", cause, Trace::FiguresOfIssued);
         }
         caveats
     }

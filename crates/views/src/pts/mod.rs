@@ -187,7 +187,7 @@ pub fn page(body: &Body) -> Tables {
         title: format!("{} of {}", body.test.title(), device.name),
         facts,
         tables,
-        caveats: body.caveats.clone(),
+        caveats: crate::remedies::written(&body.caveats),
         closing,
         tone,
     }

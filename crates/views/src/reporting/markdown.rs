@@ -36,7 +36,7 @@ pub fn markdown<E>(
                 }
                 Block::Caveat(doubt) => {
                     let words =
-                        [&doubt.subject, &doubt.cause, &doubt.remedy].map(|words| inline(words));
+                        [doubt.subject.as_str(), &doubt.cause, doubt.sentence()].map(inline);
                     let [subject, cause, remedy] = words;
                     let _ = write!(text, "- **{subject}**: {cause}. *{remedy}.*\n\n");
                 }

@@ -8,6 +8,8 @@ use mark::sweep::{Body, Swept, findings};
 use record::Document;
 use workload::plan::Plan;
 
+use crate::remedies;
+
 pub use csv::csv;
 pub use tables::{headline, outlook, page, plan};
 
@@ -18,6 +20,7 @@ const SCHEMA: &str = "drivescope.sweep/1";
 pub fn found(swept: &Swept, plan: &Plan, mark: &Document<mark::Body>) -> Document<Body> {
     let mut envelope = mark.envelope.clone();
     SCHEMA.clone_into(&mut envelope.schema);
-    let body = findings(&swept.sweep, plan, &mark.body, swept.limits);
+    let mut body = findings(&swept.sweep, plan, &mark.body, swept.limits);
+    remedies::write(&mut body.caveats);
     Document { envelope, body }
 }

@@ -82,7 +82,7 @@ pub fn page(body: &Body, rate: RateUnit) -> Tables {
         title: format!("drivescope sweep: {}", subject(&body.target, &body.stack)),
         facts: facts(body),
         tables,
-        caveats: body.caveats.clone(),
+        caveats: crate::remedies::written(&body.caveats),
         closing,
         tone,
     }

@@ -109,6 +109,7 @@ pub fn ask(
         engine: "validate",
         claims: &[],
         classes: &[],
+        write_flags: "--write --consent WORD",
         layout: &Layout::default,
         recorder: &mut keeper,
     };

@@ -28,7 +28,8 @@ pub fn main(args: &TraceAnalyzeArgs) -> Result<Exit> {
     }
     args.plot.as_deref().map_or(Ok(()), |path| outputs::check(path, args.force))?;
     let mut source = opened(&args.traces, &args.reading.options())?;
-    let body = analyze::run(&args.options(), &mut *source)?;
+    let mut body = analyze::run(&args.options(), &mut *source)?;
+    views::remedies::write(&mut body.caveats);
     if let Some(path) = &args.plot {
         let ground = if args.dark { Ground::Dark } else { Ground::Light };
         crate::drawings::of_trace(&body, path, ground, args.force)?;

@@ -209,6 +209,7 @@ impl Match<'_> {
                 .caveats
                 .extend(replaying::caveats(&round.played.info.name, &round.played.stack));
         }
+        views::remedies::write(&mut compared.caveats);
         Some(CompareBody {
             file: self.args.trace.clone(),
             on: first.iter().map(|round| drive_of(&round.played)).collect(),

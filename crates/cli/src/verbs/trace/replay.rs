@@ -57,6 +57,7 @@ pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
         return Ok(Exit::Interrupted);
     };
     replay.run.caveats.extend(replaying::caveats(args.target.as_str(), &played.stack));
+    views::remedies::write(&mut replay.run.caveats);
     let (file, drive) = (args.trace.clone(), drive_of(&played));
     let reference = referred.map(|referred| referred.body);
     let body = ReplayBody { file, drive, seed: job.seed, reference, replay, kernel };

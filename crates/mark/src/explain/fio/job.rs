@@ -1,13 +1,13 @@
 //! What one job of fio issues.
 
 use block::{Bytes, Nanos};
-use stats::Caveat;
+use stats::remedy::Command;
+use stats::{Caveat, Remedy};
 
 use super::engine::{Engine, engine};
 use super::known::{self, Kind};
 use super::sections::Job;
 use super::span::{Span, span, transferred};
-use crate::explain::doubts::caveat;
 use crate::explain::error::ExplainError;
 use crate::explain::explained::{Order, Way};
 use crate::explain::load::{Content, Durable, Load};
@@ -316,18 +316,18 @@ fn issued(job: &Job, load: &mut Load) -> Result<(), ExplainError> {
     load.depth = (asked, depth);
     load.way = way;
     if !is_storage {
-        load.doubts.push(caveat(
+        load.doubts.push(Caveat::new(
             "no_drive",
             &load.name,
             format!("the engine {name} does no I/O on a drive: what is measured is fio"),
-            "measure with ioengine=io_uring or libaio",
+            Command::StorageEngine,
         ));
     } else if !is_known {
-        load.doubts.push(caveat(
+        load.doubts.push(Caveat::new(
             "engine_not_predicted",
             &load.name,
             format!("how the engine {name} issues I/O is not known here; it is taken to keep {depth} outstanding"),
-            "take io_uring, libaio or psync for what is to be predicted",
+            Command::PredictableEngine,
         ));
     }
     let of = |name: &str| -> Result<Option<u64>, ExplainError> {
@@ -387,50 +387,42 @@ fn written(job: &Job, load: &mut Load) -> Result<(), ExplainError> {
 fn doubts(job: &Job, load: &mut Load) -> Result<(), ExplainError> {
     let name = load.name.clone();
     let mut found = Vec::new();
-    let mut add = |code: &str, cause: String, remedy: &str| {
-        found.push(caveat(code, &name, cause, remedy));
+    let mut add = |code: &str, cause: String, remedy: Remedy| {
+        found.push(Caveat::new(code, &name, cause, remedy));
     };
     let has_time = load.time.is_some();
     if job.switch("time_based")? && !has_time {
         let cause = "time_based without runtime does nothing: the job ends when its data do";
-        add("time_based_without_runtime", cause.to_owned(), "add runtime=30");
+        add("time_based_without_runtime", cause.to_owned(), Command::AddRuntime.into());
     }
     if load.warm_up > Nanos::ZERO && load.bytes.is_some() {
         let cause = format!(
             "what is transferred in the {} of ramp_time counts towards size, and not towards the figures",
             load.warm_up
         );
-        add(
-            "ramp_uses_size",
-            cause,
-            "add time_based, so that the job goes around instead of ending",
-        );
+        add("ramp_uses_size", cause, Command::EndByTime.into());
     }
     if job.switch("create_only")? {
         let cause = "create_only writes the file and issues nothing of the job".to_owned();
-        add("nothing_issued", cause, "leave create_only out");
+        add("nothing_issued", cause, Command::LetItRun.into());
     }
     if job.maybe_switch("invalidate")? == Some(false) && load.way == Way::PageCache && load.reads()
     {
         let cause = "invalidate=0 leaves in the page cache what laying the file out has put there"
             .to_owned();
-        add("warm_cache", cause, "leave invalidate=0 out, and read with direct=1");
+        add("warm_cache", cause, Command::ColdDirectReads.into());
     }
     if job.given("steadystate").is_some() {
         let cause = "fio's steadystate ends the job when a short window is flat, which a fresh drive is as well".to_owned();
-        add(
-            "ends_when_flat",
-            cause,
-            "precondition by bytes, and judge the log with `drivescope judge`",
-        );
+        add("ends_when_flat", cause, Command::PreconditionAndJudge.into());
     }
     if job.given("thinktime").is_some() {
         let cause = "thinktime idles between I/Os: the rate is that of the pauses, and a drive that sleeps wakes up each time".to_owned();
-        add("paced", cause, "leave thinktime out to measure what the drive can do");
+        add("paced", cause, Command::NoPauses.into());
     }
     if load.rate.is_some() {
         let cause = "the rate is given: a faster drive measures no more, and fio counts latency from when it gets to an I/O".to_owned();
-        add("paced", cause, "take a plan with intended times, which counts from those");
+        add("paced", cause, Command::IntendedTimes.into());
     }
     // Of a standard's suffix fio makes the other one.
     let reversed = ["bs", "size", "filesize", "io_size", "offset", "offset_increment"]
@@ -444,7 +436,7 @@ fn doubts(job: &Job, load: &mut Load) -> Result<(), ExplainError> {
             "fio reads KiB, MiB and GiB as powers of 1000 (kb_base=1024): {} is smaller than it looks",
             reversed.join(", ")
         );
-        add("units_reversed", cause, "write k, m or g, which are powers of 1024");
+        add("units_reversed", cause, Command::BinaryUnits.into());
     }
     let mut strange = Vec::new();
     for name in job.names().filter(|name| known::kind(name) == Kind::NotPredicted) {
@@ -453,7 +445,7 @@ fn doubts(job: &Job, load: &mut Load) -> Result<(), ExplainError> {
             continue;
         };
         let cause = format!("fio has no option {name}, and refuses to run");
-        add("no_such_option", cause, &format!("write {meant}, if that is meant"));
+        add("no_such_option", cause, Remedy::WriteOption { option: meant.to_owned() });
     }
     if !strange.is_empty() {
         found.push(not_predicted(&name, &strange));
@@ -464,10 +456,10 @@ fn doubts(job: &Job, load: &mut Load) -> Result<(), ExplainError> {
 
 fn not_predicted(job: &str, options: &[&str]) -> Caveat {
     let options = options.join(", ");
-    caveat(
+    Caveat::new(
         "not_predicted",
         job,
         format!("what {options} does to the I/O is not predicted here: what is told may not hold"),
-        "leave it out, or run the command and look at its addresses",
+        Command::LookAtAddresses,
     )
 }

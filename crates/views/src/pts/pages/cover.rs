@@ -11,6 +11,7 @@ use super::header;
 use crate::pts::charts::time::phases;
 use crate::pts::tables::long as figure;
 use crate::pts::verdicts;
+use crate::remedies;
 
 /// The page. `first_pages` has the number of each test's first page.
 pub fn page(bodies: &[Body], envelope: &Envelope, written: &str, first_pages: &[usize]) -> Page {
@@ -28,7 +29,7 @@ pub fn page(bodies: &[Body], envelope: &Envelope, written: &str, first_pages: &[
     if doubts.is_empty() {
         blocks.push(Block::Paragraph("None.".to_owned()));
     }
-    blocks.extend(doubts.into_iter().map(Block::Caveat));
+    blocks.extend(remedies::written(&doubts).into_iter().map(Block::Caveat));
     let conforms = bodies.iter().all(|body| body.deviations.is_empty() && body.is_whole);
     let banner = match conforms {
         true => String::new(),
