@@ -11,7 +11,7 @@ use crate::remedy::{Remedy, Values};
 /// once, in the order of their fields: to replace texts in a `serde_json::Value` would sort the fields of every document,
 /// and a function that is called while a caveat is serialised would have to be found through a global.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(into = "Form", from = "Form")]
+#[serde(into = "Form", try_from = "Form")]
 pub struct Caveat {
     /// Short stable name, such as `two_modes`.
     pub code: String,
@@ -81,17 +81,18 @@ impl From<Caveat> for Form {
     }
 }
 
-impl From<Form> for Caveat {
-    fn from(form: Form) -> Caveat {
+impl TryFrom<Form> for Caveat {
+    type Error = &'static str;
+
+    fn try_from(form: Form) -> Result<Caveat, &'static str> {
         let Form { code, subject, cause, remedy: sentence, remedy_code, remedy_values } = form;
         let known = remedy_code.and_then(|code| Remedy::of_code(&code, &remedy_values));
-        match known {
-            Some(remedy) => Caveat { code, subject, cause, remedy, sentence },
-            None => {
-                let remedy = Remedy::Words(sentence.unwrap_or_default());
-                Caveat { code, subject, cause, remedy, sentence: None }
-            }
-        }
+        let (remedy, sentence) = match (known, sentence) {
+            (Some(remedy), sentence) => (remedy, sentence),
+            (None, Some(sentence)) => (Remedy::Words(sentence), None),
+            (None, None) => return Err("missing field `remedy`"),
+        };
+        Ok(Caveat { code, subject, cause, remedy, sentence })
     }
 }
 
@@ -139,5 +140,8 @@ mod tests {
     fn an_unknown_code_leaves_the_sentence() {
         let later = r#"{"code":"a","subject":"b","cause":"c","remedy":"do it","remedy_code":"of_later","remedy_values":{"n":[1.0,2.0]}}"#;
         assert_eq!(read(later).remedy, Remedy::Words("do it".to_owned()));
+        let none = r#"{"code":"a","subject":"b","cause":"c","remedy_code":"of_later"}"#;
+        let error = serde_json::from_str::<Caveat>(none).unwrap_err().to_string();
+        assert!(error.contains("missing field `remedy`"), "{error}");
     }
 }

@@ -108,6 +108,11 @@ pub enum Remedy {
         /// The limit per sample.
         percent: f64,
     },
+    /// Write more of the same load, and judge all of it.
+    MoreOfLoad {
+        /// How much more, in words, where it is known.
+        missing: Option<String>,
+    },
 }
 
 impl From<Run> for Remedy {
@@ -150,6 +155,7 @@ impl Remedy {
             Remedy::WriteOption { .. } => "write_option",
             Remedy::AlignToBlock { .. } => "align_to_block",
             Remedy::SlopeLimit { .. } => "slope_limit",
+            Remedy::MoreOfLoad { .. } => "more_of_load",
         })
     }
 
@@ -186,6 +192,9 @@ impl Remedy {
             Remedy::WriteOption { option } => vec![("option", Some(option.as_str().into()))],
             Remedy::AlignToBlock { bytes } => vec![("bytes", Some((*bytes).into()))],
             Remedy::SlopeLimit { percent } => vec![("percent", Some((*percent).into()))],
+            Remedy::MoreOfLoad { missing } => {
+                vec![("missing", missing.clone().map(Evidence::Text))]
+            }
         };
         let known = named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
         known.collect()
@@ -225,6 +234,7 @@ impl Remedy {
             "seed_per_run" => Remedy::SeedPerRun { tool: text("tool")? },
             "addable_latencies" => Remedy::AddableLatencies { tool: text("tool")? },
             "write_option" => Remedy::WriteOption { option: text("option")? },
+            "more_of_load" => Remedy::MoreOfLoad { missing: text("missing") },
             "align_to_block" => Remedy::AlignToBlock { bytes: count("bytes")? },
             "slope_limit" => match values.get("percent") {
                 Some(Evidence::Value(percent)) => Remedy::SlopeLimit { percent: *percent },
@@ -258,6 +268,7 @@ impl Remedy {
             Remedy::WriteOption { option: text() },
             Remedy::AlignToBlock { bytes: 4096 },
             Remedy::SlopeLimit { percent: 2.5 },
+            Remedy::MoreOfLoad { missing: None },
         ];
         all.extend(Run::ALL.iter().map(|(remedy, _)| Remedy::Run(*remedy)));
         all.extend(Trace::ALL.iter().map(|(remedy, _)| Remedy::Trace(*remedy)));
@@ -292,7 +303,7 @@ mod tests {
             assert!(code.chars().all(fits) && !code.contains("__"), "{code}");
             assert!(!code.starts_with('_') && !code.ends_with('_'), "{code}");
         }
-        assert_eq!(codes.len(), Run::ALL.len() + Trace::ALL.len() + Command::ALL.len() + 14);
+        assert_eq!(codes.len(), Run::ALL.len() + Trace::ALL.len() + Command::ALL.len() + 15);
     }
 
     // Breaks when the order of an enum and of its codes part, or when a value gets lost on its way through JSON.

@@ -108,7 +108,8 @@ fn notes(judged: &Judged) -> Notes {
         (Verdict::Refuted, _) => (Tone::Bad, "not steady"),
         (Verdict::Unprovable, _) => (Tone::Mixed, "inconclusive"),
     };
-    let remedy = judged.remedy.as_ref().map_or(String::new(), |remedy| format!(" → {remedy}"));
+    let remedy = judged.remedy.as_ref().map(remedies::words);
+    let remedy = remedy.map_or(String::new(), |remedy| format!(" → {remedy}"));
     notes.push((tone, format!("{word}: {}{remedy}", judged.steady.reason)));
     notes
 }

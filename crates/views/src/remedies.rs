@@ -61,6 +61,11 @@ pub fn written(caveats: &[Caveat]) -> Vec<Caveat> {
     caveats
 }
 
+/// A remedy in one sentence.
+pub fn words(remedy: &Remedy) -> String {
+    wording(remedy, WRITE_FLAGS).sentence.into_owned()
+}
+
 /// The remedy of a caveat in one sentence.
 pub fn sentence(caveat: &Caveat) -> Cow<'_, str> {
     match caveat.sentence() {
@@ -158,6 +163,12 @@ fn wording(remedy: &Remedy, write_flags: &str) -> Wording {
         Remedy::SlopeLimit { percent } => {
             with_values(format!("give {percent:.2e}%, which is the SNIA's 10% over this window"))
         }
+        Remedy::MoreOfLoad { missing: Some(missing) } => with_values(format!(
+            "write more of the same load to the drive ({missing}), and judge all of it"
+        )),
+        Remedy::MoreOfLoad { missing: None } => {
+            plain("write more of the same load to the drive, and judge all of it")
+        }
     }
 }
 
@@ -192,6 +203,20 @@ mod tests {
             let names = sentence.contains("--") && !is_other;
             assert_eq!(wording.of_verb, names, "{remedy:?}: {sentence}");
         }
+    }
+
+    // Breaks when the guide lacks a code, or lists one that there is not.
+    #[test]
+    fn the_guide_lists_all_codes() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/remedies.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let (_, tables) = page.split_once("## With values").unwrap();
+        let row = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
+        let listed: BTreeSet<String> = tables.lines().filter_map(row).collect();
+        let all = Remedy::examples();
+        let codes: BTreeSet<String> =
+            all.iter().filter_map(Remedy::code).map(str::to_owned).collect();
+        assert_eq!(listed, codes);
     }
 
     // Breaks when a survey prints flags as its own that belong to the verb of a part, puts that verb before commands that

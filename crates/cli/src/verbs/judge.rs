@@ -46,6 +46,7 @@ pub fn main(args: &JudgeArgs) -> Result<Exit> {
         judge::rounds(read).into_iter().map(|result| judge::judge(result, &known)).collect();
     for judged in &mut results {
         views::remedies::write(&mut judged.recorded.caveats);
+        judged.sentence = judged.remedy.as_ref().map(views::remedies::words);
     }
     let all_steady = results.iter().all(|result| result.steady.verdict == Verdict::Proven);
     if args.json {

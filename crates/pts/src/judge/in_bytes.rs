@@ -1,8 +1,9 @@
 //! The rule in bytes ([`stats::steady::Detector`]), and what it needs to know.
 
+use stats::remedy::Command;
 use stats::steady::{Detector, Judgement, Level, Prior, Span, State};
 use stats::verdict::Evidence;
-use stats::{Proof, Verdict};
+use stats::{Proof, Remedy, Verdict};
 
 use super::known::{Answer, Known, Start, Transient};
 use super::recorded::{Pattern, Recorded, Window};
@@ -21,7 +22,7 @@ pub(super) fn answer(recorded: &Recorded, known: &Known) -> Answer {
     let Some(spans) = spans(recorded) else {
         return Answer::unprovable(
             "the series does not tell how many bytes were written, and a drive's state depends on bytes, not on time",
-            "give the bandwidth log, or the JSON whose block size makes bytes of I/Os",
+            Command::BandwidthLogOrJson,
         );
     };
     let drive = drive(recorded, known, &spans);
@@ -29,7 +30,7 @@ pub(super) fn answer(recorded: &Recorded, known: &Known) -> Answer {
     let Some(judgement) = prior.as_ref().and_then(|prior| judged(prior, &spans)) else {
         return Answer::unprovable(
             "the bytes written, the capacity or the over-provisioning make no sense",
-            "check the file, --capacity and --over-provisioning",
+            Command::CheckSizes,
         );
     };
     let answer = of_judgement(recorded, known, &drive, &spans, &judgement);
@@ -116,18 +117,11 @@ fn of_judgement(
     spans: &[Span],
     judgement: &Judgement,
 ) -> Answer {
-    let more = match &judgement.missing {
-        Some(missing) => {
-            format!("write more of the same load to the drive ({missing}), and judge all of it")
-        }
-        None => "write more of the same load to the drive, and judge all of it".to_owned(),
-    };
+    let more = Remedy::MoreOfLoad { missing: judgement.missing.clone() };
     match (judgement.state, judgement.value) {
         (State::Steady, Some(level)) => accepted(recorded, known, drive, judgement, level),
         (State::Periodic, Some(level)) => periodic(recorded, judgement, level),
-        (State::Throttled, _) => {
-            Answer::refuted(&judgement.reason, "remove what held the drive up, and measure again")
-        }
+        (State::Throttled, _) => Answer::refuted(&judgement.reason, Command::RemoveHindrance),
         (state, _) if state.is_against() => Answer::refuted(&judgement.reason, more),
         (State::Fresh, _) if is_fresh_for_sure(known, drive, spans) => Answer::refuted(
             "less was written than a purged drive has free: it was measured fresh",
@@ -148,10 +142,7 @@ fn periodic(recorded: &Recorded, judgement: &Judgement, level: Level) -> Answer 
             100.0 * high / level.mean
         );
     }
-    let mut answer = Answer::refuted(
-        reason,
-        "report the mean of whole periods with its range, or the worst half drive write",
-    );
+    let mut answer = Answer::refuted(reason, Command::MeanOfPeriods);
     answer.transient = transient(recorded, &level);
     answer
 }
@@ -165,10 +156,7 @@ fn unknown_drive(recorded: &Recorded) -> Answer {
     let range = recorded.range_bytes.map_or(String::new(), |bytes| {
         format!("; the {bytes} bytes that were addressed may be a part of it")
     });
-    Answer::unprovable(
-        format!("how large the drive is, is not told{range}"),
-        "give --capacity, or --whole-drive when the range addressed was all of the drive",
-    )
+    Answer::unprovable(format!("how large the drive is, is not told{range}"), Command::NameCapacity)
 }
 
 /// What the detector takes for steady, unless something else stands against it.
@@ -195,7 +183,7 @@ fn accepted(
         return Answer::unprovable(
             "it is flat, and which addresses were written is not told: one permutation written again and again is as flat, \
              with a write amplification of 1",
-            "give --uniform if the addresses were drawn uniformly (norandommap), or fio's JSON with norandommap=1",
+            Command::NameUniform,
         );
     }
     let transient = transient(recorded, &level);

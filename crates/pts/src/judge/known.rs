@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use stats::steady::State;
-use stats::{Proof, Verdict};
+use stats::{Proof, Remedy, Verdict};
 
 /// What the drive held before the first byte of the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -46,7 +46,7 @@ pub struct Transient {
 /// An answer with what would change it.
 pub(super) struct Answer {
     pub(super) steady: Proof,
-    pub(super) remedy: Option<String>,
+    pub(super) remedy: Option<Remedy>,
     pub(super) transient: Transient,
     /// Where the drive is by the rule in bytes, where that was asked.
     pub(super) state: Option<State>,
@@ -54,7 +54,7 @@ pub(super) struct Answer {
 
 impl Answer {
     /// Evidence that is missing, and where to get it.
-    pub(super) fn unprovable(reason: impl Into<String>, remedy: impl Into<String>) -> Answer {
+    pub(super) fn unprovable(reason: impl Into<String>, remedy: impl Into<Remedy>) -> Answer {
         let reason = reason.into();
         let transient = Transient {
             included: None,
@@ -66,7 +66,7 @@ impl Answer {
     }
 
     /// Evidence that it was not.
-    pub(super) fn refuted(reason: impl Into<String>, remedy: impl Into<String>) -> Answer {
+    pub(super) fn refuted(reason: impl Into<String>, remedy: impl Into<Remedy>) -> Answer {
         let mut answer = Answer::unprovable(reason, remedy);
         answer.steady.verdict = Verdict::Refuted;
         answer.transient.included = Some(true);

@@ -4,8 +4,9 @@
 //! reported, and proves nothing. The answer rests on the rule in bytes, and on it alone.
 
 use serde::Serialize;
+use stats::remedy::{Command, Values};
 use stats::steady::{State, fio, snia};
-use stats::{Proof, Verdict};
+use stats::{Proof, Remedy, Verdict};
 
 use super::in_bytes;
 use super::known::{Answer, Known, Transient};
@@ -51,7 +52,17 @@ pub struct Judged {
     /// Whether the drive was in a steady state when it was measured: proven, refuted or unprovable.
     pub steady: Proof,
     /// What would prove it; none when it is proven.
-    pub remedy: Option<String>,
+    #[serde(skip)]
+    pub remedy: Option<Remedy>,
+    /// The remedy as a sentence, once it is written.
+    #[serde(rename = "remedy")]
+    pub sentence: Option<String>,
+    /// Its code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy_code: Option<&'static str>,
+    /// Its values.
+    #[serde(skip_serializing_if = "Values::is_empty")]
+    pub remedy_values: Values,
     /// What each rule says.
     pub rules: Vec<RuleSays>,
     /// Whether the figure has the way there in it.
@@ -72,6 +83,9 @@ pub fn judge(recorded: Recorded, known: &Known) -> Judged {
     Judged {
         recorded,
         steady: answer.steady,
+        sentence: None,
+        remedy_code: answer.remedy.as_ref().and_then(Remedy::code),
+        remedy_values: answer.remedy.as_ref().map(Remedy::values).unwrap_or_default(),
         remedy: answer.remedy,
         rules,
         transient: answer.transient,
@@ -85,20 +99,20 @@ fn answer(recorded: &Recorded, known: &Known) -> Answer {
     if has("no_drive") {
         return Answer::unprovable(
             "no drive was measured: the engine is null",
-            "measure with io_uring or libaio",
+            Command::AsynchronousIo,
         );
     }
     if recorded.load.pattern == Pattern::Replayed {
         return Answer::refuted(
             "one permutation was written again and again, which is a sequential overwrite to the drive and prepares it for \
              nothing else",
-            "write with norandommap=1 and randrepeat=0, and measure again",
+            Command::MeasureUniform,
         );
     }
     if recorded.load.pattern == Pattern::ReadsOnly {
         return Answer::unprovable(
             "reads change nothing: the state is what earlier writes left, and they are not in this result",
-            "judge the result of the writes that came before on the same drive",
+            Command::JudgeWrites,
         );
     }
     let no_series = recorded.series.as_ref().is_none_or(|series| series.windows.is_empty());
@@ -111,23 +125,15 @@ fn answer(recorded: &Recorded, known: &Known) -> Answer {
     in_bytes::answer(recorded, known)
 }
 
-fn series_remedy(recorded: &Recorded) -> &'static str {
+fn series_remedy(recorded: &Recorded) -> Command {
     use super::recorded::Format;
     match recorded.format {
-        Format::FioJson | Format::FioLog => {
-            "run fio with write_bw_log=NAME and log_avg_msec=1000, and give the logs with the JSON"
-        }
-        Format::Ezfio => "judge the logs of a run of fio: ezFIO keeps a series of one test only",
-        Format::Tkperf => "give the XML of a test that came to its rounds",
-        Format::Diskspd | Format::DiskspdXml => {
-            "measure with fio and its logs: diskspd's reports have totals only"
-        }
-        Format::CrystalDiskMark => {
-            "measure with fio and its logs: CrystalDiskMark shows the best of its runs only"
-        }
-        Format::FioHistLog => {
-            "give the bandwidth log too: a histogram log does not tell how many bytes each interval had"
-        }
+        Format::FioJson | Format::FioLog => Command::LogBandwidth,
+        Format::Ezfio => Command::JudgeLogsOfFio,
+        Format::Tkperf => Command::TestWithRounds,
+        Format::Diskspd | Format::DiskspdXml => Command::FioForDiskspd,
+        Format::CrystalDiskMark => Command::FioForCrystaldiskmark,
+        Format::FioHistLog => Command::BandwidthLogToo,
     }
 }
 

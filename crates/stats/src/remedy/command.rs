@@ -157,5 +157,33 @@ remedies! {
         FilesOfOneRun = "files_of_one_run",
         /// Have TKperf draw other addresses each round.
         TkperfAddresses = "tkperf_addresses",
+        /// Write without a random map and without repeating, and measure again.
+        MeasureUniform = "measure_uniform",
+        /// Judge the result of the writes before.
+        JudgeWrites = "judge_writes",
+        /// Run fio with a log of bandwidth, and give it too.
+        LogBandwidth = "log_bandwidth",
+        /// Judge the logs of fio, of which ezFIO keeps one only.
+        JudgeLogsOfFio = "judge_logs_of_fio",
+        /// Give the results of a test that came to its rounds.
+        TestWithRounds = "test_with_rounds",
+        /// Measure with fio, since diskspd reports totals only.
+        FioForDiskspd = "fio_for_diskspd",
+        /// Measure with fio, since CrystalDiskMark shows the best of its runs only.
+        FioForCrystaldiskmark = "fio_for_crystaldiskmark",
+        /// Give the log of bandwidth too.
+        BandwidthLogToo = "bandwidth_log_too",
+        /// Give the log of bandwidth, or the JSON with the block size.
+        BandwidthLogOrJson = "bandwidth_log_or_json",
+        /// Check the file, and the sizes that were named.
+        CheckSizes = "check_sizes",
+        /// Remove what slowed the drive down, and measure again.
+        RemoveHindrance = "remove_hindrance",
+        /// Report the mean of whole periods with its range.
+        MeanOfPeriods = "mean_of_periods",
+        /// Name the capacity of the drive.
+        NameCapacity = "name_capacity",
+        /// State that addresses were drawn uniformly, or give the JSON that says so.
+        NameUniform = "name_uniform",
     }
 }

@@ -134,5 +134,41 @@ pub(super) fn wording(remedy: Command) -> Wording {
             "give the JSON and the logs of one run, and remove older logs of the same name first",
         ),
         Command::TkperfAddresses => plain("give TKperf --xargs randrepeat=0 norandommap"),
+        Command::MeasureUniform => {
+            plain("write with norandommap=1 and randrepeat=0, and measure again")
+        }
+        Command::JudgeWrites => {
+            plain("judge the result of the writes that came before on the same drive")
+        }
+        Command::LogBandwidth => plain(
+            "run fio with write_bw_log=NAME and log_avg_msec=1000, and give the logs with the JSON",
+        ),
+        Command::JudgeLogsOfFio => {
+            plain("judge the logs of a run of fio: ezFIO keeps a series of one test only")
+        }
+        Command::TestWithRounds => plain("give the XML of a test that came to its rounds"),
+        Command::FioForDiskspd => {
+            plain("measure with fio and its logs: diskspd's reports have totals only")
+        }
+        Command::FioForCrystaldiskmark => {
+            plain("measure with fio and its logs: CrystalDiskMark shows the best of its runs only")
+        }
+        Command::BandwidthLogToo => plain(
+            "give the bandwidth log too: a histogram log does not tell how many bytes each interval had",
+        ),
+        Command::BandwidthLogOrJson => {
+            plain("give the bandwidth log, or the JSON whose block size makes bytes of I/Os")
+        }
+        Command::CheckSizes => of_verb("check the file, --capacity and --over-provisioning"),
+        Command::RemoveHindrance => plain("remove what held the drive up, and measure again"),
+        Command::MeanOfPeriods => {
+            plain("report the mean of whole periods with its range, or the worst half drive write")
+        }
+        Command::NameCapacity => of_verb(
+            "give --capacity, or --whole-drive when the range addressed was all of the drive",
+        ),
+        Command::NameUniform => of_verb(
+            "give --uniform if the addresses were drawn uniformly (norandommap), or fio's JSON with norandommap=1",
+        ),
     }
 }
