@@ -58,6 +58,7 @@ mod reached;
 mod reached_layers;
 mod record;
 mod refusals;
+mod remedies;
 mod report;
 mod report_page;
 mod rerun;
