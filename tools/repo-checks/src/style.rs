@@ -233,6 +233,20 @@ pub fn printing_unfiltered(source: &Source) -> Vec<Fault> {
     lines_with(source, product(source), &ways)
 }
 
+/// Files that have remedies in words: those that define, read and write them.
+const WORDERS: [&str; 3] =
+    ["crates/stats/src/remedy", "crates/stats/src/caveat.rs", "crates/views/src/remedies"];
+
+/// Remedies that are made of a text: what a program can do about a doubt would be a sentence again, and flags would stand
+/// where nobody knows whose they are.
+pub fn remedies_of_words(source: &Source) -> Vec<Fault> {
+    let may = WORDERS.iter().any(|path| source.path.starts_with(path));
+    if !is_rust(source) || may || is_outside(source) || is_beside(source) {
+        return Vec::new();
+    }
+    lines_with(source, product(source), &["Remedy::Words", "sentence: Some("])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,7 +261,7 @@ mod tests {
         type Rule = fn(&Source) -> Vec<Fault>;
         let long = "x\n".repeat(LINES_MAX + 1);
         let fitting = "x\n".repeat(LINES_MAX);
-        let cases: [(Rule, &str, &str, &str, &str); 17] = [
+        let cases: [(Rule, &str, &str, &str, &str); 19] = [
             (
                 target_names,
                 "crates/cli/src/a.rs",
@@ -334,6 +348,20 @@ mod tests {
                 "std::fs::write(path, text)",
                 "crates/cli/src/outputs.rs",
                 "std::fs::write(path, text)",
+            ),
+            (
+                remedies_of_words,
+                "crates/mark/src/a.rs",
+                "Remedy::Words(text)",
+                "crates/stats/src/remedy.rs",
+                "Remedy::Words(text)",
+            ),
+            (
+                remedies_of_words,
+                "crates/cli/src/a.rs",
+                "Caveat { sentence: Some(text), ..caveat }",
+                "crates/cli/src/a.rs",
+                "Caveat { subject, ..caveat }",
             ),
             (
                 printing_unfiltered,

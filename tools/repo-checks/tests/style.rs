@@ -60,6 +60,11 @@ fn every_output_passes_the_check() {
 }
 
 #[test]
+fn remedies_are_data_where_they_are_made() {
+    none(style::remedies_of_words);
+}
+
+#[test]
 fn what_the_binary_prints_passes_the_filter() {
     none(style::printing_unfiltered);
 }
