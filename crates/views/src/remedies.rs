@@ -3,37 +3,17 @@
 mod command;
 mod run;
 mod trace;
+mod wording;
 
 use std::borrow::Cow;
 
 use block::{Bytes, quoted};
 use stats::{Caveat, Remedy};
 
+use wording::{Wording, plain, with_values};
+
 /// Flags that allow writing to a drive whose own word of consent is not known.
 pub const WRITE_FLAGS: &str = "--write --consent WORD";
-
-/// A remedy in words.
-struct Wording {
-    /// One sentence without a full stop.
-    sentence: Cow<'static, str>,
-    /// True when it names flags of the verb that made the run, which no other verb has.
-    of_verb: bool,
-}
-
-/// A sentence that whoever reads it can follow, whichever verb printed it.
-const fn plain(sentence: &'static str) -> Wording {
-    Wording { sentence: Cow::Borrowed(sentence), of_verb: false }
-}
-
-/// A sentence with flags of the verb that made the run.
-const fn of_verb(sentence: &'static str) -> Wording {
-    Wording { sentence: Cow::Borrowed(sentence), of_verb: true }
-}
-
-/// A sentence with values in it.
-fn with_values(sentence: String) -> Wording {
-    Wording { sentence: Cow::Owned(sentence), of_verb: false }
-}
 
 /// Writes the remedies of caveats that have no sentence yet, before they become JSON.
 pub fn write(caveats: &mut [Caveat]) {

@@ -2,7 +2,7 @@
 
 use stats::remedy::Command;
 
-use super::{Wording, of_verb, plain};
+use super::wording::{Wording, of_verb, plain};
 
 pub(super) fn wording(remedy: Command) -> Wording {
     match remedy {

@@ -2,7 +2,7 @@
 
 use stats::remedy::Run;
 
-use super::{Wording, of_verb, plain};
+use super::wording::{Wording, of_verb, plain};
 
 pub(super) fn wording(remedy: Run) -> Wording {
     match remedy {
