@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use documents::Decode as _;
 use documents::instrument;
-use documents::recorded::{Found, Record, Recorded, TestRuns};
+use documents::recorded::{Record, Recorded, ResultBody, TestRuns};
 use mark::Kept;
 use record::{Document, Envelope, Integrity, RecordError, Run, RunId};
 use serde_json::Value;
@@ -63,7 +63,7 @@ pub fn open_all(names: &[String], place: &PlaceArgs) -> Result<Vec<Recorded>> {
         let one = open(name, place)?;
         // A replay names the one on its reference drive, whose page would be as large again.
         let parts = match one.found {
-            Found::Survey(_) => one.envelope.parts.clone(),
+            ResultBody::Survey(_) => one.envelope.parts.clone(),
             _ => Vec::new(),
         };
         all.push(one);
@@ -72,7 +72,7 @@ pub fn open_all(names: &[String], place: &PlaceArgs) -> Result<Vec<Recorded>> {
                 Ok(part) => all.push(part),
                 Err(why) => messages::note(&format!(
                     "{part}, a part of {name}, is left out: {}",
-                    messages::told(&why)
+                    messages::described(&why)
                 )),
             }
         }
@@ -160,7 +160,7 @@ fn cannot(name: impl std::fmt::Display, form: &str) -> String {
     format!("{name}: cannot be shown as {form}")
 }
 
-fn found(form: &str, document: &Value) -> Result<Found> {
+fn found(form: &str, document: &Value) -> Result<ResultBody> {
     let Some(row) = instrument::of_schema(form) else {
         bail!(
             "no page is made of it; pages are made of recorded runs, and of what --json printed of survey, mark, probe, purge, pts, \
@@ -171,16 +171,16 @@ fn found(form: &str, document: &Value) -> Result<Found> {
 }
 
 /// A mark with its runs, or the sweep that it is.
-fn measured(run: &Run) -> Result<Found> {
+fn measured(run: &Run) -> Result<ResultBody> {
     let Some(document) = session::of_record(run)? else {
         bail!("{}: has no result yet", run.id);
     };
     if run.is_bare() {
-        return Ok(Found::Mark(Box::new(document.body), Vec::new()));
+        return Ok(ResultBody::Mark(Box::new(document.body), Vec::new()));
     }
     let plan = Plan::from_toml(&run.plan).with_context(|| format!("{}: its plan.toml", run.id))?;
     if let Some(sweep) = swept(run, &plan, &document)? {
-        return Ok(Found::Sweep(Box::new(sweep)));
+        return Ok(ResultBody::Sweep(Box::new(sweep)));
     }
     let kept = recording::kept(run)?;
     // Tests of a result stand in the order of the plan's steps.
@@ -194,7 +194,7 @@ fn measured(run: &Run) -> Result<Found> {
         }
     };
     let by_test = plan.steps.iter().map(|step| of_step(&step.name)).collect();
-    Ok(Found::Mark(Box::new(document.body), by_test))
+    Ok(ResultBody::Mark(Box::new(document.body), by_test))
 }
 
 fn swept(

@@ -26,7 +26,7 @@ use crate::setup::Setup;
 use crate::turns::Turn;
 
 /// What is to become of a measurement.
-pub enum Course {
+pub enum RunMode {
     /// A new run.
     New,
     /// A recorded run goes on; its lock is held.
@@ -86,14 +86,14 @@ impl Recording {
         keep: &KeepArgs,
         envelope: Envelope,
         setup: Setup,
-        course: Course,
+        course: RunMode,
     ) -> Result<Recording> {
         let keep = keep.keep();
         let new = |keep: &Keep| keep.place().map(|new| new.map_or(Pending::Nothing, Pending::New));
         let (pending, envelope, expected) = match course {
-            Course::New => (new(&keep)?, envelope, None),
-            Course::Repeated(identity) => (new(&keep)?, envelope, Some(*identity)),
-            Course::Resumed(run) => {
+            RunMode::New => (new(&keep)?, envelope, None),
+            RunMode::Repeated(identity) => (new(&keep)?, envelope, Some(*identity)),
+            RunMode::Resumed(run) => {
                 let (envelope, identity) = (run.run.envelope.clone(), identity_of(&run.run)?);
                 (Pending::Resumed(run), envelope, Some(identity))
             }

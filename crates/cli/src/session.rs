@@ -22,7 +22,7 @@ use crate::live::Showing;
 use crate::measure::{Job, Measured, measure};
 use crate::messages;
 use crate::progress::Progress;
-use crate::recording::{Closed, Course, Recording};
+use crate::recording::{Closed, Recording, RunMode};
 use crate::records::{self, Next};
 use crate::samples::SamplesFile;
 use crate::setup::Setup;
@@ -43,7 +43,7 @@ pub struct Session<'a> {
     /// What it takes to make the run again.
     pub setup: Setup,
     /// New, resumed or repeated.
-    pub course: Course,
+    pub course: RunMode,
     /// Whether and where it is recorded.
     pub keep: &'a KeepArgs,
     /// How it is shown.

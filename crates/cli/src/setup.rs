@@ -150,7 +150,7 @@ impl KeepArgs {
             no_record: self.no_record,
             samples: self.keep_samples.map(SamplesFormat::from),
             part_of: self.part_of.clone(),
-            engine_refused: engines::refused(),
+            engine_refused: Some(engines::refused),
         }
     }
 }

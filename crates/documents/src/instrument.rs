@@ -1,10 +1,10 @@
 //! The instruments whose results are recorded and shown again: one row each.
 //!
-//! A new instrument adds a row here, its body to [`Found`], and the view of that.
+//! A new instrument adds a row here, its body to [`ResultBody`], and the view of that.
 
 use serde_json::{Error, Value};
 
-use crate::recorded::Found;
+use crate::recorded::ResultBody;
 use crate::{Decode as _, purge, replay};
 
 /// The form of a mark's document.
@@ -66,7 +66,7 @@ pub struct Row {
     /// How one that was stopped is resumed.
     pub resume: Resume,
     /// Reads the body of a document.
-    pub decode: fn(&Value) -> Result<Found, Error>,
+    pub decode: fn(&Value) -> Result<ResultBody, Error>,
 }
 
 /// All instruments.
@@ -76,63 +76,63 @@ pub const ALL: [Row; 9] = [
         schema: MARK,
         noun: "a mark",
         resume: Resume::AsSetUp,
-        decode: |body| Ok(Found::Mark(decoded(body)?, Vec::new())),
+        decode: |body| Ok(ResultBody::Mark(decoded(body)?, Vec::new())),
     },
     Row {
         instrument: Instrument::Probing,
         schema: PROBE,
         noun: "a probing",
         resume: Resume::By("probe"),
-        decode: |body| Ok(Found::Probe(decoded(body)?)),
+        decode: |body| Ok(ResultBody::Probe(decoded(body)?)),
     },
     Row {
         instrument: Instrument::Survey,
         schema: SURVEY,
         noun: "a survey",
         resume: Resume::By("survey"),
-        decode: |body| Ok(Found::Survey(decoded(body)?)),
+        decode: |body| Ok(ResultBody::Survey(decoded(body)?)),
     },
     Row {
         instrument: Instrument::Tests,
         schema: PTS,
         noun: "a run of pts",
         resume: Resume::By("pts"),
-        decode: |body| Ok(Found::Tests(bodies_of_tests(body)?)),
+        decode: |body| Ok(ResultBody::Tests(bodies_of_tests(body)?)),
     },
     Row {
         instrument: Instrument::Purge,
         schema: purge::SCHEMA,
         noun: "a purge",
         resume: Resume::Never,
-        decode: |body| Ok(Found::Purge(decoded(body)?)),
+        decode: |body| Ok(ResultBody::Purge(decoded(body)?)),
     },
     Row {
         instrument: Instrument::Replay,
         schema: replay::REPLAY,
         noun: "a replay",
         resume: Resume::Never,
-        decode: |body| Ok(Found::Replay(decoded(body)?)),
+        decode: |body| Ok(ResultBody::Replay(decoded(body)?)),
     },
     Row {
         instrument: Instrument::Comparison,
         schema: COMPARISON,
         noun: "a comparison",
         resume: Resume::By("compare"),
-        decode: |body| Ok(Found::Comparison(decoded(body)?)),
+        decode: |body| Ok(ResultBody::Comparison(decoded(body)?)),
     },
     Row {
         instrument: Instrument::TraceComparison,
         schema: replay::COMPARE,
         noun: "a comparison under a trace",
         resume: Resume::Never,
-        decode: |body| Ok(Found::Compare(decoded(body)?)),
+        decode: |body| Ok(ResultBody::Compare(decoded(body)?)),
     },
     Row {
         instrument: Instrument::Analysis,
         schema: ANALYSIS,
         noun: "an analysis of a trace",
         resume: Resume::Never,
-        decode: |body| Ok(Found::Analysis(decoded(body)?)),
+        decode: |body| Ok(ResultBody::Analysis(decoded(body)?)),
     },
 ];
 

@@ -69,14 +69,14 @@ pub struct Verified {
     /// The same places, read before and afterwards; null when the drive is still at it, and serves no reads.
     pub read_back: Option<ReadBack>,
     /// What the drive said of itself before, where it could be asked.
-    pub told_before: Option<Told>,
+    pub told_before: Option<DriveReport>,
     /// And afterwards.
-    pub told_after: Option<Told>,
+    pub told_after: Option<DriveReport>,
 }
 
 /// What a drive says of itself that a purge may change, or must not.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Told {
+pub struct DriveReport {
     /// What is allocated in an NVMe namespace (NUSE). Drives that do not follow it show its size.
     pub used_bytes: Option<Bytes>,
     /// Size of what can be addressed.
@@ -97,15 +97,15 @@ pub struct Told {
     pub media_errors: Option<u64>,
 }
 
-impl Told {
+impl DriveReport {
     /// What of a drive's health is of use here.
-    pub fn of(health: &Health) -> Told {
-        let mut told = Told {
+    pub fn of(health: &Health) -> DriveReport {
+        let mut told = DriveReport {
             capacity_bytes: health.capacity_bytes,
             host_write_bytes: health.host_write_bytes,
             life_used_percent: health.life_used_percent,
             media_errors: health.media_errors,
-            ..Told::default()
+            ..DriveReport::default()
         };
         match &health.detail {
             Detail::Nvme(detail) => {
@@ -127,8 +127,9 @@ impl Told {
     }
 
     /// True when what must stay as it was is no longer so.
-    pub fn differs_in_form(&self, other: &Told) -> bool {
-        let form = |told: &Told| (told.capacity_bytes, told.lba_format, told.logical_block_bytes);
+    pub fn differs_in_form(&self, other: &DriveReport) -> bool {
+        let form =
+            |told: &DriveReport| (told.capacity_bytes, told.lba_format, told.logical_block_bytes);
         form(self) != form(other)
     }
 }

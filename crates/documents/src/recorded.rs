@@ -20,7 +20,7 @@ pub struct Recorded {
     /// Where, when and by what it was made.
     pub envelope: Envelope,
     /// The result.
-    pub found: Found,
+    pub found: ResultBody,
     /// The document itself.
     pub document: Value,
     /// How the record stands; none of a document alone.
@@ -36,7 +36,7 @@ pub struct Record {
 }
 
 /// A result, by the instrument that made it.
-pub enum Found {
+pub enum ResultBody {
     /// A mark, with the counted runs of each of its tests where they are recorded.
     Mark(Box<mark::Body>, Vec<TestRuns>),
     /// A sweep, which is a mark of many settings.

@@ -24,7 +24,7 @@ pub fn note(text: &str) {
 
 /// Says why there is no result.
 pub fn error(error: &anyhow::Error) {
-    say(&headed(RED, "error:", &told(error)));
+    say(&headed(RED, "error:", &described(error)));
 }
 
 fn headed(style: Style, head: &str, text: &str) -> Styled {
@@ -32,7 +32,7 @@ fn headed(style: Style, head: &str, text: &str) -> Styled {
 }
 
 /// An error with its causes, each once, and what to do.
-pub fn told(error: &anyhow::Error) -> String {
+pub fn described(error: &anyhow::Error) -> String {
     let causes = causes(error);
     match advice(&causes) {
         Some(advice) => format!("{causes}; {advice}"),

@@ -19,8 +19,8 @@ pub struct Keep {
     pub samples: Option<SamplesFormat>,
     /// The run that this one is a part of.
     pub part_of: Option<String>,
-    /// Engines that the kernel refused.
-    pub engine_refused: Option<Value>,
+    /// Engines that the kernel has refused by the time when the record begins.
+    pub engine_refused: Option<fn() -> Option<Value>>,
 }
 
 /// A place for a new run.

@@ -98,8 +98,8 @@ impl Recorder {
         let Some(Place { runs, is_required }) = place else {
             return Ok(Recorder::none(noun));
         };
-        if let Some(refused) = &keep.engine_refused {
-            beginning.setup["engine_refused"] = refused.clone();
+        if let Some(refused) = keep.engine_refused.and_then(|refused| refused()) {
+            beginning.setup["engine_refused"] = refused;
         }
         if let Some(whole) = &keep.part_of {
             beginning.setup["part_of"] = whole.as_str().into();

@@ -1,7 +1,7 @@
 //! A purge for people.
 
 use block::Bytes;
-use documents::purge::{Body, Outcome, Told, verdict_words};
+use documents::purge::{Body, DriveReport, Outcome, verdict_words};
 use linux::purge::Status;
 use linux::purge::read_back::Verdict;
 use report::{Entry, Listing, Tone, number};
@@ -86,7 +86,7 @@ fn done(body: &Body, outcome: &Outcome) -> Entry {
 }
 
 /// What the drive said before and afterwards.
-fn told(before: &Told, after: &Told) -> Facts {
+fn told(before: &DriveReport, after: &DriveReport) -> Facts {
     let mut facts = Facts::new();
     let bytes = |count: Bytes| number::bytes(count.0 as f64);
     if let (Some(was), Some(is)) = (before.used_bytes, after.used_bytes) {

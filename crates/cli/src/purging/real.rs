@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use block::health::{AtaCapabilities, Health};
 use block::{Bytes, EngineKind};
-use documents::purge::{Body, Device, Outcome, Told, Verified};
+use documents::purge::{Body, Device, DriveReport, Outcome, Verified};
 use linux::gate::{self, Permit, Request};
 use linux::passthrough::{Commands, Device as Asked};
 use linux::purge::read_back::{self, Content, Place};
@@ -37,7 +37,7 @@ pub fn purge(job: &Job<'_>) -> Result<Made> {
         let args = &job.args.consent;
         let said = Said { consent: args.consent.as_ref(), allow: &args.allow };
         if let Err(refusal) = consent::foresee(said, path, Some(writes(&found, &chosen))) {
-            messages::note(&format!("without --dry-run: {}", messages::told(&refusal)));
+            messages::note(&format!("without --dry-run: {}", messages::described(&refusal)));
         }
         return Ok(Made::Planned(Box::new(body)));
     }
@@ -232,14 +232,14 @@ fn commands(permit: &Permit) -> Result<Asked> {
     Ok(Asked::from_file(file, &permit.path().display().to_string()))
 }
 
-fn told(roots: &Roots, permit: &Permit, found: &Surveyed) -> Result<Option<Told>> {
+fn told(roots: &Roots, permit: &Permit, found: &Surveyed) -> Result<Option<DriveReport>> {
     // Asked only where it answered before: a descriptor does not give a right that was not there.
     if found.health.is_none() || found.facts.is_partition {
         return Ok(None);
     }
     let health: Option<Health> =
         purge::health_by(roots, &found.identity.name, &mut commands(permit)?);
-    Ok(health.as_ref().map(Told::of))
+    Ok(health.as_ref().map(DriveReport::of))
 }
 
 /// Does it; returns how it ended and the seconds that it took.

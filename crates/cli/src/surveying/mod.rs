@@ -294,7 +294,7 @@ impl<'a> Survey<'a> {
     fn changed(self, error: &anyhow::Error) -> Result<Exit> {
         let subject = Subject::embedded(&format!(
             "the current directory cannot be measured ({})",
-            messages::told(error)
+            messages::described(error)
         ))?;
         let asked = Asked {
             target: subject.name.to_string(),
@@ -369,7 +369,10 @@ impl<'a> Survey<'a> {
         messages::note(&format!("its part {} goes on: {}", instrument.word(), run.id));
         match part::make(&self.resumption(instrument, &run.id)) {
             Err(error) if !matches!(exit::of(&error), Exit::Refused | Exit::Interrupted) => {
-                messages::note(&format!("{}; so the part begins anew", messages::told(&error)));
+                messages::note(&format!(
+                    "{}; so the part begins anew",
+                    messages::described(&error)
+                ));
                 Ok(None)
             }
             made => made.map(Some),
@@ -401,7 +404,7 @@ impl<'a> Survey<'a> {
         }
         Ok(Some(not_made(LeftOut {
             what: format!("{}: {}", instrument.word(), instrument.why()),
-            why: messages::told(&error),
+            why: messages::described(&error),
             remedy: None,
         })))
     }

@@ -73,9 +73,10 @@ impl Subject {
         match Subject::of(TargetSpec::of("."), Some(why.to_owned())) {
             Ok(here) if here.sort != Sort::NoMedium && !here.stack.is_memory() => Ok(here),
             Ok(_) => Subject::embedded("the current directory lies in this machine's memory"),
-            Err(error) => {
-                Subject::embedded(&format!("the current directory: {}", messages::told(&error)))
-            }
+            Err(error) => Subject::embedded(&format!(
+                "the current directory: {}",
+                messages::described(&error)
+            )),
         }
     }
 

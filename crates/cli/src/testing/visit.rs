@@ -63,14 +63,14 @@ impl<R> Visitor for Tester<'_, '_, R> {
             purging::foresee(args).map_err(|error| {
                 let said = format!(
                     "{}; or add --no-purge, and the drive is tested as it is",
-                    messages::told(&error)
+                    messages::described(&error)
                 );
                 error.context(said)
             })?;
         }
         let mut purger = |target: &mut dyn IoPath| -> Result<Purged, String> {
             let made = purging::held(args, (target, opened.permit), (seed, cancel));
-            let (method, outcome) = made.map_err(|error| messages::told(&error))?;
+            let (method, outcome) = made.map_err(|error| messages::described(&error))?;
             let verdict = outcome.verdict();
             Ok(Purged {
                 method: method.to_string(),

@@ -9,7 +9,7 @@ use crate::args::{Given, LoadArgs, MarkArgs, OrderName, RecordArgs};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::Exit;
 use crate::measure::Job;
-use crate::recording::Course;
+use crate::recording::RunMode;
 use crate::session::Session;
 use crate::setup::Setup;
 use crate::verbs::resume::{self, Asked};
@@ -78,7 +78,7 @@ pub fn begin<R>(
     };
     let file_bytes = target.size.unwrap_or(default_size);
     let setup = Setup::new("mark", target, file_bytes, load.seed, keep, output);
-    go(Session { job: &job, run_id, setup, course: Course::New, keep, output })
+    go(Session { job: &job, run_id, setup, course: RunMode::New, keep, output })
 }
 
 /// Size of a test file when the user names none.

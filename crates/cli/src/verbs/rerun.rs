@@ -15,7 +15,7 @@ use crate::args::{PlaceArgs, RerunArgs};
 use crate::envelope::run_id;
 use crate::exit::Exit;
 use crate::measure::Job;
-use crate::recording::Course;
+use crate::recording::RunMode;
 use crate::records;
 use crate::session::{self, Session};
 use crate::setup::{Setup, file_size};
@@ -75,7 +75,7 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
         trace_cap: trace_cap(&setup, &args.record, &args.output),
         turn: None,
     };
-    let course = Course::Repeated(Box::new(identity_of(&run)?));
+    let course = RunMode::Repeated(Box::new(identity_of(&run)?));
     let (keep, output) = (&args.record, &args.output);
     let session = Session { job: &job, run_id: new.clone(), setup, course, keep, output };
     let compare = |body: &Body| repeat::compare(&original.body, body, args.margin);

@@ -9,7 +9,7 @@ use workload::plan::Plan;
 use crate::args::{Given, KeepArgs, OutputArgs, TargetArgs};
 use crate::exit::Exit;
 use crate::measure::Job;
-use crate::recording::Course;
+use crate::recording::RunMode;
 use crate::records;
 use crate::session::Session;
 use crate::setup::{Setup, file_size};
@@ -75,7 +75,7 @@ pub fn with<R>(
         trace_cap: trace_cap(&setup, keep, output),
         turn: None,
     };
-    let course = Course::Resumed(Box::new(resumed));
+    let course = RunMode::Resumed(Box::new(resumed));
     go(Session { job: &job, run_id: id.clone(), setup, course, keep, output })
 }
 

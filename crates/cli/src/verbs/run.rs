@@ -13,7 +13,7 @@ use crate::args::{Given, KeepArgs, OutputArgs, RecordArgs, RunArgs, TargetArgs};
 use crate::envelope::run_id;
 use crate::exit::Exit;
 use crate::measure::Job;
-use crate::recording::Course;
+use crate::recording::RunMode;
 use crate::session::Session;
 use crate::setup::{Setup, file_size};
 use crate::verbs::resume::{self, Asked};
@@ -75,7 +75,7 @@ pub fn plan(
         turn: None,
     };
     let setup = Setup::new(verb, target, target.size.unwrap_or(default_size), seed, keep, output);
-    Session { job: &job, run_id, setup, course: Course::New, keep, output }.run()
+    Session { job: &job, run_id, setup, course: RunMode::New, keep, output }.run()
 }
 
 /// The plan at `path`, or on standard input for `-`.

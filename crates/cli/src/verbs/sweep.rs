@@ -9,7 +9,7 @@ use crate::args::{Given, Span, SweepArgs, SweepLoadArgs, SweepOrder, TargetArgs}
 use crate::envelope::{run_id, seed_of};
 use crate::exit::Exit;
 use crate::measure::Job;
-use crate::recording::Course;
+use crate::recording::RunMode;
 use crate::session::Session;
 use crate::setup::Setup;
 use crate::swept::SweepFiles;
@@ -73,7 +73,7 @@ pub fn main(args: &SweepArgs, given: &Given) -> Result<Exit> {
         job: &job,
         run_id: run_id.clone(),
         setup,
-        course: Course::New,
+        course: RunMode::New,
         keep,
         output: &args.output,
     };

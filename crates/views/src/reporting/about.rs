@@ -7,7 +7,7 @@ use record::Integrity;
 use report::html::{Block, Data, Facts, Page};
 use report::number;
 
-use documents::recorded::{Found, Recorded};
+use documents::recorded::{Recorded, ResultBody};
 
 /// Bytes of a document that a page takes in: with the charts it stays small enough to be sent by mail.
 const DATA_MAX: usize = 300_000;
@@ -29,54 +29,54 @@ pub fn page(recorded: &Recorded, part: &str) -> Page {
 }
 
 /// What the instrument does, in a few sentences, and where more is said of it.
-fn method(found: &Found) -> &'static str {
+fn method(found: &ResultBody) -> &'static str {
     match found {
-        Found::Mark(..) => {
+        ResultBody::Mark(..) => {
             "Each test is a closed loop at a fixed depth: a completion makes room for the next request. Runs of all tests \
              are shuffled, so that a drive which changes over time does not favour one of them. A number is the median of \
              its runs with a 95% interval by order statistics, which fewer than 6 runs do not have. Six proofs stand \
              beside it; one whose bytes were not served by the drive, or whose addresses were not those meant, is \
              withdrawn. More: docs/method/mark.md and docs/method/reached.md."
         }
-        Found::Sweep(_) => {
+        ResultBody::Sweep(_) => {
             "One load was measured under many settings, each several times, in an order that is shuffled over all of \
              them. A setting is usable when its runs lie close enough together, with an interval; which factors matter \
              is told by an analysis of variance within the blocks. More: docs/method/sweep.md."
         }
-        Found::Probe(_) => {
+        ResultBody::Probe(_) => {
             "What a flash device is made of shows in its access times. Each probe asks for single accesses, one after \
              the other, that would take longer if a boundary or a unit lay where it looks; the inference from those times \
              to an answer is pure and says how sure it is. More: docs/method/probe.md and the page of each probe beside \
              it."
         }
-        Found::Survey(_) => {
+        ResultBody::Survey(_) => {
             "Health, mark, probes and, where writing is allowed, write saturation were asked in the order that suits what the \
              drive says it is; each is a run of its own. What is concluded follows from their results alone, and what they do \
              not tell is unknown. More: docs/method/survey.md."
         }
-        Found::Purge(_) => {
+        ResultBody::Purge(_) => {
             "The drive was emptied as a whole by a command of its own, or by discards or zeros; the same places were read \
              before and afterwards, since a drive's word is not a proof. More: docs/method/purge.md."
         }
-        Found::Tests(_) => {
+        ResultBody::Tests(_) => {
             "Purge, preconditioning, rounds and measurement are one run. Steady state is judged by the specification's \
              rule, by fio's, and by one that counts bytes. More: docs/method/pts.md and docs/method/steady-state.md."
         }
-        Found::Replay(_) => {
+        ResultBody::Replay(_) => {
             "Requests of a recorded application were issued at their own times, or as the mode says. Whether the drive, \
              the replayer or nobody was the limit is judged from how late requests were and by whose fault. More: \
              docs/method/replay.md and docs/method/trace-replay-timing.md."
         }
-        Found::Comparison(_) => {
+        ResultBody::Comparison(_) => {
             "The same tests were run on each side. Sides that were measured together took turns in blocks, so that what \
              changes with time falls on all alike; a pair is faster or slower when the interval of its ratio says so for all \
              tests together. More: docs/method/compare.md."
         }
-        Found::Compare(_) => {
+        ResultBody::Compare(_) => {
             "The same requests were replayed on both drives, in rounds that take turns; the verdict is by paired ratios \
              with intervals. More: docs/method/replay.md."
         }
-        Found::Analysis(_) => {
+        ResultBody::Analysis(_) => {
             "The trace was read once. I/Os are counted when they arrive (Q) and when they complete (C); what is drawn per \
              slice of time is what arrived in it. More: docs/method/trace-analyze.md and docs/method/trace-load.md."
         }

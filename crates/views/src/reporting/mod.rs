@@ -13,7 +13,7 @@ pub use files::{csv_of_chart, csv_of_table, slug};
 pub use laid::Laid;
 pub use markdown::{inline as plain, markdown};
 
-use documents::recorded::{Found, Recorded};
+use documents::recorded::{Recorded, ResultBody};
 
 /// One report of all runs, in the order named; of several with an index before them.
 pub fn document(all: &[Recorded], rate: RateUnit) -> Document {
@@ -49,7 +49,7 @@ fn of_run(recorded: &Recorded, rate: RateUnit, is_several: bool) -> Vec<Page> {
     let part = if is_several { format!("{own}, {}", recorded.name) } else { own };
     let mut pages = match &recorded.found {
         // The specification says what is on which page.
-        Found::Tests(bodies) => crate::pts::pages::pages(bodies, &recorded.envelope, ""),
+        ResultBody::Tests(bodies) => crate::pts::pages::pages(bodies, &recorded.envelope, ""),
         found => {
             let style = Style { rate, ..Style::default() };
             let laying = laid(recorded, rate).laying(style);
@@ -75,43 +75,45 @@ fn of_run(recorded: &Recorded, rate: RateUnit, is_several: bool) -> Vec<Page> {
 /// The result as it was printed when it was made, without its plot.
 pub fn laid(recorded: &Recorded, rate: RateUnit) -> Laid {
     match &recorded.found {
-        Found::Mark(body, _) => {
+        ResultBody::Mark(body, _) => {
             Laid::Sheet(Box::new(crate::mark::sheet(&recorded.verb, body, rate)))
         }
-        Found::Sweep(body) => Laid::Tables(Box::new(crate::sweep::page(body, rate))),
-        Found::Probe(body) => Laid::Answers(Box::new(crate::probe::answers(&recorded.verb, body))),
-        Found::Survey(body) => {
+        ResultBody::Sweep(body) => Laid::Tables(Box::new(crate::sweep::page(body, rate))),
+        ResultBody::Probe(body) => {
+            Laid::Answers(Box::new(crate::probe::answers(&recorded.verb, body)))
+        }
+        ResultBody::Survey(body) => {
             Laid::Answers(Box::new(crate::survey::answers(body, &recorded.envelope.parts)))
         }
-        Found::Comparison(body) => Laid::Sheet(Box::new(crate::compare::sheet(body))),
-        Found::Purge(body) => Laid::Listing(crate::purge::listing(body)),
-        Found::Replay(body) => Laid::Tables(Box::new(crate::replay::tables(body))),
-        Found::Compare(body) => Laid::Tables(Box::new(crate::replay::compared(body))),
-        Found::Analysis(body) => {
+        ResultBody::Comparison(body) => Laid::Sheet(Box::new(crate::compare::sheet(body))),
+        ResultBody::Purge(body) => Laid::Listing(crate::purge::listing(body)),
+        ResultBody::Replay(body) => Laid::Tables(Box::new(crate::replay::tables(body))),
+        ResultBody::Compare(body) => Laid::Tables(Box::new(crate::replay::compared(body))),
+        ResultBody::Analysis(body) => {
             let files: Vec<_> = body.trace.files.iter().map(Into::into).collect();
             Laid::Tables(Box::new(crate::analyze::tables(body, &files)))
         }
-        Found::Tests(bodies) => Laid::Several(bodies.iter().map(crate::pts::page).collect()),
+        ResultBody::Tests(bodies) => Laid::Several(bodies.iter().map(crate::pts::page).collect()),
     }
 }
 
 /// All that an instrument has to show, the most telling first.
-fn charts(found: &Found) -> Vec<Chart> {
+fn charts(found: &ResultBody) -> Vec<Chart> {
     match found {
-        Found::Mark(body, runs) => crate::mark_plots::charts(body, runs),
-        Found::Sweep(body) => crate::sweep::charts::all(body),
-        Found::Probe(body) => crate::plots::charts(body),
-        Found::Replay(body) => crate::replay_plots::charts(body),
-        Found::Analysis(body) => {
+        ResultBody::Mark(body, runs) => crate::mark_plots::charts(body, runs),
+        ResultBody::Sweep(body) => crate::sweep::charts::all(body),
+        ResultBody::Probe(body) => crate::plots::charts(body),
+        ResultBody::Replay(body) => crate::replay_plots::charts(body),
+        ResultBody::Analysis(body) => {
             crate::trace_plots::charts(body).into_iter().map(|(_, chart)| chart).collect()
         }
         // Of tests the pages of the specification have them.
         // A survey's are those of its parts.
-        Found::Purge(_)
-        | Found::Comparison(_)
-        | Found::Compare(_)
-        | Found::Tests(_)
-        | Found::Survey(_) => Vec::new(),
+        ResultBody::Purge(_)
+        | ResultBody::Comparison(_)
+        | ResultBody::Compare(_)
+        | ResultBody::Tests(_)
+        | ResultBody::Survey(_) => Vec::new(),
     }
 }
 

@@ -18,7 +18,7 @@ use workload::rng::Rng;
 use crate::args::{CompareArgs, ConsentArgs, KeepArgs, LiveArgs, OutputArgs, TargetArgs};
 use crate::exit::Refused;
 use crate::measure::Job;
-use crate::recording::Course;
+use crate::recording::RunMode;
 use crate::session::{Made, Session};
 use crate::setup::{Setup, file_size};
 use crate::turns::{Turn, Turns};
@@ -230,7 +230,7 @@ impl Alone<'_> {
             job: &job,
             run_id: side.run.clone(),
             setup,
-            course: Course::New,
+            course: RunMode::New,
             keep,
             output: &output,
         };
@@ -259,7 +259,7 @@ impl Alone<'_> {
             trace_cap: trace_cap(&setup, self.keep, &output),
             turn: Some(self.turn),
         };
-        let course = Course::Resumed(resumed);
+        let course = RunMode::Resumed(resumed);
         let (keep, output) = (self.keep, &output);
         Session { job: &job, run_id: id.clone(), setup, course, keep, output }.make(derive)
     }
