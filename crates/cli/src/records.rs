@@ -142,7 +142,7 @@ pub enum Next {
     Resume(&'static str),
     /// It can be shown again.
     Show,
-    /// Nothing: whoever resumed it would go beyond its limit.
+    /// Nothing: resumed, it would go beyond its limit.
     Nothing,
 }
 

@@ -18,7 +18,7 @@ use common::{Ran, drivescope, scratch_dir};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// An instrument, and what it says of itself.
+/// An instrument: its documents, a command line, and the verb that resumes it.
 struct Life {
     /// The form of its documents.
     schema: &'static str,
@@ -133,7 +133,7 @@ fn body(json: &str) -> String {
     body.to_string()
 }
 
-/// What became of a run that was killed.
+/// The end of a run that was killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Became {
     NoRecord,

@@ -12,9 +12,9 @@ use super::said::Said;
 pub struct Face<'a> {
     /// The program's name and its arguments, as typed.
     pub command_line: Vec<String>,
-    /// What diskspd's options ask for.
+    /// diskspd's options.
     pub options: &'a Options,
-    /// What our own say.
+    /// drivescope's own options.
     pub said: &'a Said,
     /// The targets, in the order of the options.
     pub targets: Vec<TargetSpec>,

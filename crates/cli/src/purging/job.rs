@@ -17,7 +17,7 @@ use crate::envelope::run_id;
 use crate::progress::Progress;
 use crate::recording;
 
-/// What a purge is made with, whatever sort of drive it is.
+/// Settings of a purge, for any kind of drive.
 pub struct Job<'a> {
     /// The flags.
     pub args: &'a PurgeArgs,
@@ -31,7 +31,7 @@ pub struct Job<'a> {
 pub enum Made {
     /// With its record, as far as one is kept.
     Done(Box<Ended<Body>>),
-    /// What `--dry-run` shows.
+    /// The plan, for `--dry-run`.
     Planned(Box<Body>),
 }
 
@@ -105,7 +105,7 @@ impl Job<'_> {
     /// Empties the drive `identity` by `empty`, from a record that says so if this process dies.
     ///
     /// # Errors
-    /// What makes it impossible.
+    /// When it is impossible.
     pub fn done(&self, identity: &DriveIdentity, body: Body, empty: Empty<'_>) -> Result<Made> {
         let keep = self.args.output.keep().keep();
         let mut purge = Purge { job: self, identity, body: Some(body), empty };

@@ -172,7 +172,7 @@ impl runner::instrument::Measure for Survey<'_> {
             let turn = self.turn(instrument, position);
             self.is_impossible = position == 0 && turn.is_err();
             let Some(turn) = turn? else { break };
-            // A part without a whole record is made again by whoever resumes, and so is what follows it.
+            // Resumed, a survey measures a part without a whole record again, and the parts after it.
             is_whole &= turn.kept.part.is_none() || turn.kept.run.is_some();
             if is_whole {
                 recorder.step(position as u32, instrument.word(), &turn.kept, Vec::new());

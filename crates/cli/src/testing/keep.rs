@@ -33,7 +33,7 @@ pub struct Tests<'a> {
     pub rig: &'a mut dyn Rig,
     /// Its identity.
     pub identity: &'a DriveIdentity,
-    /// What is asked for.
+    /// The tests, and how they are run.
     pub options: &'a Options,
     /// Verb as the user typed it.
     pub verb: &'a str,
@@ -45,7 +45,7 @@ pub struct Tests<'a> {
     pub samples: SamplesFormat,
     /// Taken by the run.
     pub progress: Option<Progress>,
-    /// What is kept of a recorded run, and the number of its steps.
+    /// Parts of a recorded run, and the number of its steps.
     pub earlier: (Earlier, u32),
     /// The reason for an early end.
     pub halt: Option<Halt>,
@@ -182,7 +182,7 @@ impl Measure for Tests<'_> {
 /// Keeps what tests leave, and shows how they go.
 struct Sink<'a> {
     recorder: &'a mut Recorder,
-    /// What was kept of the part at hand. It counts when it is whole, and so reaches the disk then.
+    /// Entries of the part at hand. It counts when it is whole, and so reaches the disk then.
     part: Vec<Kept>,
     /// Bytes that its stretches wrote.
     part_bytes: Bytes,

@@ -18,7 +18,7 @@ use crate::args::CompareArgs;
 use crate::recording::{self, IN_TURNS};
 use crate::{recorded, records, session, whose};
 
-/// What a name leads to.
+/// A result or a target, by its name.
 pub enum Found {
     /// A result that is there, with the latencies of its runs where they were kept.
     Recorded(Side, Box<Body>, Option<RunLatencies>),

@@ -92,7 +92,7 @@ pub fn plan(args: &CompareArgs, live: &[Live], seed: u64) -> Result<Plan> {
 /// Measures sides in turns; `comparison` is the name that their runs know each other by.
 ///
 /// # Errors
-/// What makes a measurement impossible. Then the others end too.
+/// When a measurement is impossible. Then the others end too.
 pub fn measure(
     args: &CompareArgs,
     sides: Vec<(Live, Begun)>,
