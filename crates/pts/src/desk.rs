@@ -212,7 +212,7 @@ impl<'a> Desk<'a> {
         let purged = match known {
             Some(Kept::Purged { test: then, purged }) if then == test => {
                 if self.replay {
-                    self.rig.purge().map_err(|why| Halt::Purge { test: test.word(), why })?;
+                    self.purge(test)?;
                 }
                 purged
             }
@@ -224,8 +224,7 @@ impl<'a> Desk<'a> {
                     done_bytes: Bytes::ZERO,
                     total_bytes: self.region.length,
                 });
-                let purged =
-                    self.rig.purge().map_err(|why| Halt::Purge { test: test.word(), why })?;
+                let purged = self.purge(test)?;
                 self.keeper.keep(&Kept::Purged { test, purged: purged.clone() }, None);
                 purged
             }
@@ -235,6 +234,16 @@ impl<'a> Desk<'a> {
             return Err(Halt::Purge { test: test.word(), why: purged.words });
         }
         Ok(Some(purged))
+    }
+
+    /// Purges the drive. A purge that the user stopped is not kept, so that a run which is resumed purges again.
+    fn purge(&mut self, test: Test) -> Result<Purged, Halt> {
+        let purged = self.rig.purge();
+        let is_good = purged.as_ref().is_ok_and(|purged| purged.is_good);
+        if !is_good && self.rig.is_cancelled() {
+            return Err(Halt::Interrupted);
+        }
+        purged.map_err(|why| Halt::Purge { test: test.word(), why })
     }
 
     /// Notes that all before is whole.
