@@ -12,7 +12,7 @@ use runner::instrument::{
     self, AnotherDrive, Ended, Instrument, Outcome, Resumed, Resumption, Running, steps_of,
 };
 use runner::place::{Keep, Place};
-use runner::recorder::{Beginning, MEASUREMENT, Noted, Recorder, identity_of};
+use runner::recorder::{Beginning, Noted, Recorder, identity_of};
 use serde_json::{Value, json};
 use stats::histogram::LatencyBins;
 use workload::plan::Plan;
@@ -65,6 +65,9 @@ enum Pending {
     Resumed(Box<Resumed>),
 }
 
+/// The activity that continues without a record.
+const NOUN: &str = "measurement";
+
 /// A measurement whose record is closed.
 pub struct Closed {
     /// The result.
@@ -100,7 +103,7 @@ impl Recording {
         };
         Ok(Recording {
             pending,
-            running: Running { envelope, recorder: Recorder::none(MEASUREMENT) },
+            running: Running { envelope, recorder: Recorder::none(NOUN) },
             keep,
             setup,
             expected,
@@ -217,7 +220,7 @@ impl Instrument for Benchmark<'_> {
     }
 
     fn noun(&self) -> &'static str {
-        MEASUREMENT
+        NOUN
     }
 
     fn beginning(&self) -> Result<Beginning> {

@@ -268,7 +268,7 @@ fn how_to_repeat(run: &Run, place: &PlaceArgs) -> String {
 /// Tells how to make anew what was stopped and cannot be gone on with.
 pub fn tell_to_make_anew() {
     if !values_of(&arguments(), &["consent"]).is_empty() {
-        messages::note("whoever makes it anew says the word of consent again");
+        messages::note("to repeat it, give the word of consent again");
     }
     messages::note(&to_make_anew(&arguments()));
 }

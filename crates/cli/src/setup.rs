@@ -150,6 +150,7 @@ impl KeepArgs {
             no_record: self.no_record,
             samples: self.keep_samples.map(SamplesFormat::from),
             part_of: self.part_of.clone(),
+            is_optional: self.part_of.is_some(),
             engine_refused: Some(engines::refused),
         }
     }

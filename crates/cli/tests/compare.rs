@@ -5,9 +5,12 @@ use crate::common;
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
-use common::recorded::{at, recorded};
-use common::{Ran, run, scratch_dir};
+use common::kills::{Moment, killed};
+use common::recorded::{Recorded, at, recorded};
+use common::{Ran, drivescope, run, scratch_dir};
+use rustix::process::Signal;
 use serde_json::Value;
 
 /// Twelve short runs of one test.
@@ -261,4 +264,42 @@ fn what_cannot_be_compared_is_named() {
     for flag in ["--tests=RND4KQ1T1", "--size=1MiB", "--buffered"] {
         fails(&["last", "last", flag], &["all sides are recorded"]);
     }
+}
+
+/// A comparison of the last run with a target, killed once the target's own record has a step.
+fn killed_beside_last(runs: &Path) -> String {
+    let load = ["--tests=RND4KQ1T1", "--read-only", "--seed=7"];
+    at(runs, &[&["mark", "sim:hdd-wd", "--runs=8", "--duration=100ms"], &load[..]].concat());
+    let args =
+        [&["compare", "last", "sim:hdd-sg", "--runs=300", "--duration=100ms"], &load[..]].concat();
+    killed(drivescope(args), runs, Moment::Lines(10, Duration::ZERO), Signal::KILL);
+    let is_whole = |run: &Recorded| run.json("envelope.json")["schema"] == "drivescope.comparison/1";
+    recorded(runs).into_iter().find(is_whole).unwrap().id()
+}
+
+// Breaks when a side that was named as the last run is another one after the comparison was killed: the sides of the killed one
+// are recorded later than it.
+#[test]
+fn a_resumed_comparison_has_the_sides_that_it_was_begun_with() {
+    let runs = scratch_dir();
+    let id = killed_beside_last(runs.path());
+    let first = recorded(runs.path())[0].id();
+    let ran = at(runs.path(), &["compare", "--resume", &id, "--json"]);
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+    let sides = ran.body()["sides"].clone();
+    assert_eq!(sides[0]["run_id"], first.as_str());
+    assert_eq!(sides[1]["name"], "sim:hdd-sg");
+    at(runs.path(), &["compare", "--resume", &id]).fails(2, &["is finished"]);
+}
+
+// Breaks when a side whose record cannot be read is measured from its beginning as if it had none.
+#[test]
+fn a_resumed_comparison_names_a_side_that_is_damaged() {
+    let runs = scratch_dir();
+    let id = killed_beside_last(runs.path());
+    let is_side = |run: &Recorded| run.json("setup.json")["part_of"] == id.as_str();
+    let side = recorded(runs.path()).into_iter().find(is_side).unwrap();
+    fs::write(side.path("plan.toml"), "").unwrap();
+    at(runs.path(), &["compare", "--resume", &id]).fails(2, &[&side.id()]);
+    assert_eq!(recorded(runs.path()).len(), 3);
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use block::{Environment, Event, Extents, LinkState, RunSink, Snapshot, Stack, Target as _};
 use drivescope_pts::body::{Body, Preconditioning, RuleVerdict, StageKind};
+use drivescope_pts::desk::Halt;
 use drivescope_pts::kept::{Earlier, Keeper, Kept};
 use drivescope_pts::options::{Minute, Options, Profile, Rule, Test, Until};
 use drivescope_pts::rig::{Purged, TargetRig};
@@ -75,6 +76,38 @@ fn go(
     };
     let ran = run(&mut rig, options, earlier, &mut book).unwrap();
     (ran, book.kept)
+}
+
+// Breaks when a purge that the user stops counts as failed, or is kept: each resumption would end there.
+#[test]
+fn a_purge_that_is_stopped_is_made_again_when_the_run_is_resumed() {
+    let options = options(&[Test::Wsat]);
+    let mut target = sim::open(DRIVE).unwrap();
+    let mut environment = target.environment();
+    for is_error in [false, true] {
+        let cancel = AtomicBool::new(false);
+        let mut book = Book { kept: Vec::new(), ends_after: usize::MAX, cancel: &cancel };
+        let mut stopped = |_: &mut dyn engine::IoPath| {
+            cancel.store(true, Ordering::Relaxed);
+            match is_error {
+                true => Err("stopped".to_owned()),
+                false => Ok(Purged { is_good: false, ..purged() }),
+            }
+        };
+        let mut rig = TargetRig {
+            target: &mut target,
+            environment: &mut environment,
+            cancel: &cancel,
+            engine: "virtual".to_owned(),
+            ways: Vec::new(),
+            chosen: None,
+            purger: &mut stopped,
+            counted: &|| None,
+        };
+        let ran = run(&mut rig, &options, Earlier::default(), &mut book).unwrap();
+        assert!(matches!(ran.halt, Some(Halt::Interrupted)), "{:?}", ran.halt);
+        assert!(book.kept.is_empty(), "{:?}", book.kept);
+    }
 }
 
 fn whole(options: &Options) -> Vec<Body> {
@@ -233,7 +266,7 @@ fn rounds_before_a_standstill_do_not_count() {
     let mut target = sim::open(DRIVE).unwrap();
     // Sixteen parts of the fill, and three rounds.
     let (ran, kept) = go(&mut target, None, &options, Earlier::default(), 16 + 3);
-    assert!(matches!(ran.halt, Some(drivescope_pts::desk::Halt::Interrupted)), "{:?}", ran.halt);
+    assert!(matches!(ran.halt, Some(Halt::Interrupted)), "{:?}", ran.halt);
     let entries = kept.len();
     let earlier = Earlier { kept: kept.into(), replay: false }.up_to_whole();
     assert!(earlier.kept.len() <= entries);
@@ -257,7 +290,7 @@ fn a_record_of_another_run_is_refused() {
     let earlier = Earlier { kept: kept.into(), replay: true };
     let (ran, _) = go(&mut target, None, &other, earlier, usize::MAX);
     assert!(
-        matches!(ran.halt, Some(drivescope_pts::desk::Halt::Diverged { .. })),
+        matches!(ran.halt, Some(Halt::Diverged { .. })),
         "{:?}",
         ran.halt
     );

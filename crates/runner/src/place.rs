@@ -19,6 +19,8 @@ pub struct Keep {
     pub samples: Option<SamplesFormat>,
     /// The run that this one is a part of.
     pub part_of: Option<String>,
+    /// True of a part of a run whose record is open: it is measured for that one, also where it cannot have a record itself.
+    pub is_optional: bool,
     /// Engines that the kernel has refused by the time when the record begins.
     pub engine_refused: Option<fn() -> Option<Value>>,
 }
@@ -68,8 +70,7 @@ impl Keep {
         let is_named = self.runs_dir.is_some()
             || self.samples.is_some()
             || variable.is_some_and(|dir| !dir.is_empty());
-        // A part is measured for the run that it is a part of, which has a record of its own.
-        let is_required = is_named && self.part_of.is_none();
+        let is_required = is_named && !self.is_optional;
         let not_recorded = |why: &str| {
             let hint = "; --runs-dir names another place";
             let hint = if why.contains("--runs-dir") { "" } else { hint };

@@ -275,16 +275,12 @@ impl Recorder {
         })?;
         let Some(writer) = self.writer.take() else { return Ok(()) };
         let saved = writer.finish(document, state, summary)?;
-        let of = if self.noun == MEASUREMENT { "run" } else { "step" };
         for (position, why) in &saved.samples_lost {
-            messages::note(&format!("the single I/Os of {of} {position} are not recorded: {why}"));
+            messages::note(&format!("the single I/Os of step {position} are not recorded: {why}"));
         }
         Ok(())
     }
 }
-
-/// [`Recorder`]'s noun for the benchmark, whose steps are called runs.
-pub const MEASUREMENT: &str = "measurement";
 
 /// A run that came to nothing, as when its first step showed that it is not possible, leaves no record.
 impl Drop for Recorder {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use record::Runs;
 
-/// Where runs are kept.
+/// Directory of recorded runs.
 #[derive(Clone, Debug, Default, Args)]
 pub struct PlaceArgs {
     /// Directory of recorded runs [default: $DRIVESCOPE_RUNS_DIR, else
@@ -23,7 +23,7 @@ impl PlaceArgs {
         runner::place::runs(self.runs_dir.as_deref())
     }
 
-    /// The flag again, with a space before it, for a command that is told to the user.
+    /// The flag again, with a space before it, for a command in a message.
     pub fn flag(&self) -> String {
         self.runs_dir.as_ref().map_or(String::new(), |dir| {
             format!(" --runs-dir {}", block::quoted(&dir.to_string_lossy()))
@@ -48,7 +48,7 @@ pub struct KeepArgs {
     pub part_of: Option<String>,
 }
 
-/// What is recorded, and what a record is gone on with.
+/// Record of a run, and the run to resume.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Record")]
 pub struct RecordArgs {

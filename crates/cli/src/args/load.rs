@@ -31,7 +31,7 @@ pub struct ConsentArgs {
     pub remove_leftovers: bool,
 }
 
-/// What is measured, and how it is reached.
+/// Target, and how it is reached.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Target")]
 pub struct TargetArgs {
@@ -68,7 +68,7 @@ pub struct TargetArgs {
     pub consent: ConsentArgs,
 }
 
-/// What `mark` does.
+/// Load of `mark`.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
@@ -256,7 +256,7 @@ impl From<ProfileName> for Profile {
 pub enum OrderName {
     /// All tests that read, in rounds of random order, then all that write
     ReadsFirst,
-    /// Every test once, in a random order drawn anew each time
+    /// Every test once, in another random order each time
     Interleaved,
     /// All runs of a test before the next test
     Blocked,

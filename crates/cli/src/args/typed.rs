@@ -5,7 +5,7 @@ use clap::CommandFactory as _;
 use super::Cli;
 use super::given::{Given, innermost};
 
-/// What was typed for these flags in `words`, a command without the program's name; nothing of a command that this
+/// Values typed for these flags in `words`, a command without the program's name; nothing of a command that this
 /// version does not take.
 pub fn values_of(words: &[String], flags: &[&'static str]) -> Vec<(&'static str, String)> {
     let command = Cli::command().no_binary_name(true);

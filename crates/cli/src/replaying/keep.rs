@@ -4,7 +4,6 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use block::DriveIdentity;
 use drives::TargetSpec;
 use record::{Run, RunId, SamplesFormat, State};
 use runner::instrument::{self, Instrument, Resumption, Running};
@@ -34,15 +33,6 @@ pub struct Replaying<'a> {
     pub seed: u64,
     /// Number of replays.
     pub steps: u32,
-    /// The first drive in the record, known when the first replay is about to begin.
-    pub first: Option<First>,
-}
-
-/// The first replay, when it is about to begin.
-pub struct First {
-    plan: String,
-    identity: DriveIdentity,
-    scheduler: Option<(String, String)>,
 }
 
 impl Replaying<'_> {
@@ -50,13 +40,9 @@ impl Replaying<'_> {
     ///
     /// # Errors
     /// When it cannot be kept where the user wants it.
-    pub fn begin(&mut self, keep: &Keep, start: Start<'_>, parts: &[RunId]) -> Result<Running> {
-        self.first = Some(First {
-            plan: toml_of(&start.plan.options)?,
-            identity: start.identity.clone(),
-            scheduler: start.scheduler.cloned(),
-        });
-        let mut running = instrument::open(self, keep, self.run_id.clone(), None)?;
+    pub fn begin(&self, keep: &Keep, start: Start<'_>, parts: &[RunId]) -> Result<Running> {
+        let mut first = First { replaying: self, start };
+        let mut running = instrument::open(&mut first, keep, self.run_id.clone(), None)?;
         running.envelope.parts = parts.to_vec();
         // The first request follows at once: something may be written to the drive.
         running.recorder.note("begun", &Value::Null);
@@ -64,23 +50,30 @@ impl Replaying<'_> {
     }
 }
 
-impl Instrument for Replaying<'_> {
+/// The first replay, about to begin: its drive is the one of the record.
+struct First<'a> {
+    replaying: &'a Replaying<'a>,
+    start: Start<'a>,
+}
+
+impl Instrument for First<'_> {
     type Step = Value;
 
     fn schema(&self) -> &'static str {
-        self.schema
+        self.replaying.schema
     }
 
     fn noun(&self) -> &'static str {
-        self.noun
+        self.replaying.noun
     }
 
     fn beginning(&self) -> Result<Beginning> {
-        let First { plan, identity, scheduler } = self.first.as_ref().context("no replay began")?;
-        let targets: Vec<&str> = self.targets.iter().map(|target| target.as_str()).collect();
+        let Replaying { verb, trace, targets, seed, steps, .. } = self.replaying;
+        let Start { plan, identity, scheduler } = self.start;
+        let targets: Vec<&str> = targets.iter().map(|target| target.as_str()).collect();
         let mut setup = json!({
-            "verb": self.verb, "trace": self.trace, "target": targets.join(" "),
-            "drive": recording::words(identity), "seed": self.seed,
+            "verb": verb, "trace": trace, "target": targets.join(" "),
+            "drive": recording::words(identity), "seed": seed,
         });
         if targets.len() > 1 {
             setup["targets"] = json!(targets);
@@ -89,9 +82,9 @@ impl Instrument for Replaying<'_> {
             setup[SCHEDULER] = json!({ "set": set, "before": before });
         }
         Ok(Beginning {
-            plan: plan.clone(),
+            plan: toml_of(&plan.options)?,
             setup,
-            steps: Some(self.steps),
+            steps: Some(*steps),
             drive: Some(identity.clone()),
             samples: Some(SamplesFormat::Parquet),
         })

@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result};
 use documents::replay::{REPLAY, ReferenceBody, ReplayBody};
 use engine::replay::{Reason, Replayed};
 use record::RunId;
+use runner::place::Keep;
 use trace::replay::ReferenceWriter;
 
 use super::around::caveats;
@@ -49,7 +50,7 @@ pub fn referred(
 ) -> Result<Option<Referred>> {
     let Some(name) = &job.args.reference else { return Ok(None) };
     let keep = KeepArgs { part_of: Some(whole.to_string()), ..keep.clone() };
-    let mut replaying = Replaying {
+    let replaying = Replaying {
         schema: REPLAY,
         noun: "replay",
         verb: "trace replay",
@@ -58,9 +59,9 @@ pub fn referred(
         run_id: run_id(job.seed),
         seed: job.seed,
         steps: 1,
-        first: None,
     };
-    let (keep, mut running) = (keep.keep(), None);
+    // It is made before the record of the whole is open.
+    let (keep, mut running) = (Keep { is_optional: false, ..keep.keep() }, None);
     let mut begin = |start: Start<'_>| {
         running = Some(replaying.begin(&keep, start, &[])?);
         Ok(())

@@ -370,7 +370,7 @@ impl<'a> Survey<'a> {
         match part::make(&self.resumption(instrument, &run.id)) {
             Err(error) if !matches!(exit::of(&error), Exit::Refused | Exit::Interrupted) => {
                 messages::note(&format!(
-                    "{}; so the part begins anew",
+                    "{}; so the part starts over",
                     messages::described(&error)
                 ));
                 Ok(None)

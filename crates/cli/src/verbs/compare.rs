@@ -6,11 +6,12 @@ mod turns;
 use anyhow::{Context as _, Result, bail};
 use clap::FromArgMatches as _;
 use documents::instrument::{self, COMPARISON};
+use drives::TargetSpec;
 use mark::compare::{Comparison, Measured, Side, Verdict, compare};
-use record::{Document, Run, RunId, State, Summary};
+use record::{Document, RecordError, Run, RunId, State, Summary};
 use report::{RateUnit, Style};
 use runner::instrument::{Instrument, Outcome, Resumed, Resumption, Running};
-use runner::recorder::{Beginning, Noted};
+use runner::recorder::Beginning;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,10 +20,10 @@ use crate::envelope::{run_id, seed_of};
 use crate::exit::Exit;
 use crate::session::Taken;
 use crate::verbs::print_json;
-use crate::{args, messages, records, session};
+use crate::{args, messages, records};
 
-use sides::{Found, differ, find, measured, side};
-use turns::{Begun, Live};
+use sides::{Found, differ, find, side};
+use turns::{Begun, Common, Live};
 
 /// Flags that say how targets are measured, beside those of the load.
 const HOW: [&str; 5] = ["size", "span", "engine", "buffered", "cpus"];
@@ -50,9 +51,20 @@ pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
         );
     }
     differ(&found.iter().filter_map(Found::side).collect::<Vec<&Side>>())?;
+    if live.is_empty() {
+        let comparison = compared(args, &found)?;
+        match args.json {
+            true => print_json(COMPARISON, &comparison)?,
+            false => print(&comparison, args.mib)?,
+        }
+        return Ok(answer(&comparison, args.tolerance));
+    }
     let seed = seed_of(args.load.seed)?;
-    let live = turns::prepared(args, seed, &live);
-    Comparing { args, found, seed, id: run_id(seed), live, begun: Vec::new() }.run(None)
+    let live = turns::prepared(seed, &live);
+    let lasting = |(found, typed): (&Found, &TargetSpec)| found.lasting_name(typed);
+    let sides = found.iter().zip(&args.sides).map(lasting).collect();
+    let begun = live.iter().cloned().map(Begun::New).collect();
+    Comparing { args, found, id: run_id(seed), seed, sides, live, begun }.run(None)
 }
 
 /// Resumes the comparison of this name.
@@ -62,26 +74,37 @@ fn resume(name: &str, args: &CompareArgs, given: &Given) -> Result<Exit> {
     let runs = place.runs()?;
     let id = runs.find(name)?;
     let resumed = records::resume(&runs, &id, instrument::Instrument::Comparison, place)?;
-    let Setup { seed, live, .. } = serde_json::from_value(resumed.run.setup.clone())
+    let Setup { seed, sides, live, .. } = serde_json::from_value(resumed.run.setup.clone())
         .with_context(|| format!("{id}: its setup.json is not one of this version"))?;
     let mut then = arguments_of(&resumed.run)?;
     (then.json, then.mib, then.no_progress) = (args.json, args.mib, args.no_progress);
     then.record.keep = KeepArgs { place: place.clone(), ..then.record.keep };
-    let is_live = |index| live.iter().any(|side| side.index == index);
-    let find = |(index, side)| if is_live(index) { Ok(Found::Target) } else { find(side, &then) };
-    let found = then.sides.iter().enumerate().map(find).collect::<Result<Vec<Found>>>()?;
+    let mut found = Vec::new();
     let mut begun = Vec::new();
-    for side in &live {
-        begun.push(match runs.load(&side.run) {
-            Err(_) => Begun::New,
-            Ok(run) if run.state == State::Finished => Begun::Ended(Box::new(run)),
-            Ok(_) => {
+    for (index, (typed, lasting)) in then.sides.iter().zip(&sides).enumerate() {
+        let Some(side) = live.iter().find(|side| side.index == index) else {
+            found.push(find(&TargetSpec::of(lasting), &then)?.named(typed));
+            continue;
+        };
+        let run = match runs.load(&side.run) {
+            // It was not begun yet.
+            Err(RecordError::Unknown { .. }) => None,
+            run => Some(run?),
+        };
+        if run.as_ref().is_some_and(|run| run.state == State::Finished) {
+            found.push(find(&TargetSpec::of(side.run.as_str()), &then)?.measured(typed));
+            continue;
+        }
+        begun.push(match run {
+            None => Begun::New(side.clone()),
+            Some(_) => {
                 let (writer, run) = runs.resume(&side.run)?;
-                Begun::Resumed(Box::new(Resumed { writer, run }))
+                Begun::Resumed(side.clone(), Box::new(Resumed { writer, run }))
             }
         });
+        found.push(Found::Target);
     }
-    Comparing { args: &then, found, seed, id, live, begun }.run(Some(resumed))
+    Comparing { args: &then, found, id, seed, sides, live, begun }.run(Some(resumed))
 }
 
 /// The flags by which a comparison was begun.
@@ -94,16 +117,18 @@ fn arguments_of(run: &Run) -> Result<Box<CompareArgs>> {
     }
 }
 
-/// One comparison.
+/// A comparison of which sides are measured.
 struct Comparing<'a> {
     args: &'a CompareArgs,
     /// The sides in the order named.
     found: Vec<Found>,
-    seed: u64,
     id: RunId,
+    seed: u64,
+    /// Names of all sides that lead to the same from anywhere and at any time.
+    sides: Vec<String>,
     /// The sides that are measured.
     live: Vec<Live>,
-    /// How far each of those is; empty when all are measured from their beginning.
+    /// Those of them that have not come to their end.
     begun: Vec<Begun>,
 }
 
@@ -114,6 +139,7 @@ struct Setup {
     target: String,
     drive: String,
     seed: u64,
+    sides: Vec<String>,
     live: Vec<Live>,
 }
 
@@ -125,80 +151,50 @@ impl Comparing<'_> {
     }
 
     fn run(mut self, resumed: Option<Resumed>) -> Result<Exit> {
+        let plan = turns::plan(self.args, &self.live, self.seed)?;
+        let mut keep = self.args.record.keep.clone();
+        let mut whole = Whole { comparing: &self, plan: plan.to_toml()? };
+        let running = runner::instrument::open(&mut whole, &keep.keep(), self.id.clone(), resumed)?;
+        keep.no_record |= !running.recorder.keeps();
+        keep.part_of = running.recorder.keeps().then(|| self.id.to_string());
+        let begun = std::mem::take(&mut self.begun);
+        let places: Vec<usize> = begun.iter().map(|begun| begun.side().index).collect();
+        let common = Common {
+            args: self.args,
+            targets: &self.sides,
+            plan: &plan,
+            seed: self.seed,
+            comparison: &self.id,
+            keep: &keep,
+        };
         let mut ends = Ends::default();
-        let mut running = None;
-        let mut live = std::mem::take(&mut self.live);
-        let mut sides = Vec::new();
-        if !live.is_empty() {
-            let plan = turns::plan(self.args, &live, self.seed)?;
-            let mut keep = self.args.record.keep.clone();
-            let mut whole = Whole { comparing: &self, plan: plan.to_toml()?, live: &live };
-            let open =
-                runner::instrument::open(&mut whole, &keep.keep(), self.id.clone(), resumed)?;
-            keep.no_record |= !open.recorder.keeps();
-            keep.part_of = open.recorder.keeps().then(|| self.id.to_string());
-            running = Some(open);
-            let mut begun = std::mem::take(&mut self.begun).into_iter();
-            let begun = live.drain(..).map(|side| (side, begun.next().unwrap_or(Begun::New)));
-            let (mut ended, mut rest) = (Vec::new(), Vec::new());
-            for (side, begun) in begun {
-                match begun {
-                    Begun::Ended(run) => ended.push((side.index, run)),
-                    begun => rest.push((side, begun)),
-                }
-            }
-            let places: Vec<usize> = rest.iter().map(|(side, _)| side.index).collect();
-            let made = turns::measure(self.args, rest, (&plan, self.seed), (&self.id, &keep))?;
-            for (index, run) in ended {
-                let document = session::of_record(&run)?.context("a side without a result")?;
-                ends.parts.push((index, run.id.clone()));
-                let name = self.args.sides[index].as_str();
-                sides.push((index, measured(name, &run, document)));
-            }
-            for (index, made) in places.into_iter().zip(made) {
-                ends.parts.extend(made.id().map(|id| (index, id.clone())));
-                let name = self.args.sides[index].as_str();
-                let blocks = Some(self.id.to_string());
-                let side = side(name, made.document(), !keep.no_record, blocks);
-                let latencies = Some(made.latencies().clone());
-                let Taken { body, record, broken } = made.take();
-                ends.failure = ends.failure.or(record.failure);
-                ends.interrupted |= body.interrupted && broken.is_none();
-                ends.broken = ends.broken.or(broken.map(Into::into));
-                sides.push((index, Found::Recorded(side, Box::new(body), latencies)));
-            }
-        }
-        for (index, found) in sides {
-            self.found[index] = found;
+        for (index, made) in places.into_iter().zip(turns::measure(common, begun)?) {
+            let name = self.args.sides[index].as_str();
+            let blocks = Some(self.id.to_string());
+            let side = side(name, made.document(), made.id().is_some(), blocks);
+            let latencies = Some(made.latencies().clone());
+            let Taken { body, record, broken } = made.take();
+            ends.failure = ends.failure.or(record.failure);
+            ends.interrupted |= body.interrupted && broken.is_none();
+            ends.broken = ends.broken.or(broken.map(Into::into));
+            self.found[index] = Found::Recorded(side, Box::new(body), latencies);
         }
         self.end(running, ends)
     }
 
     /// Compares, closes the record, shows.
-    fn end(self, running: Option<Running>, ends: Ends) -> Result<Exit> {
-        let Comparing { args, found, .. } = &self;
-        let measured = found.iter().map(|found| match found {
-            Found::Recorded(side, body, latencies) => {
-                Ok(Measured { side: side.clone(), body, latencies: latencies.as_ref() })
-            }
-            Found::Target => bail!("a side was not measured"),
-        });
-        let measured = measured.collect::<Result<Vec<Measured<'_>>>>()?;
-        let mut comparison = compare(&measured, args.margin, args.session_offset);
-        views::remedies::write(&mut comparison.caveats);
+    fn end(self, running: Running, ends: Ends) -> Result<Exit> {
+        let args = self.args;
+        let comparison = compared(args, &self.found)?;
         let exit = answer(&comparison, args.tolerance);
-        let Some(running) = running else {
-            show_or_print(&comparison, args)?;
-            return Ok(exit);
+        // What is broken in a side is so in the whole: it can be resumed.
+        let state = match (ends.broken.is_some() || ends.failure.is_some(), ends.interrupted) {
+            (true, _) => State::Broken,
+            (false, true) => State::Interrupted,
+            (false, false) => State::Finished,
         };
-        let state = match (&ends.broken, ends.interrupted) {
-            (Some(_), _) => State::Broken,
-            (None, true) => State::Interrupted,
-            (None, false) => State::Finished,
-        };
-        let mut parts = ends.parts;
-        parts.sort_by_key(|(index, _)| *index);
-        let parts = parts.into_iter().map(|(_, id)| id).collect();
+        let run_of = |side: &Live| self.found[side.index].side()?.run_id.as_ref()?.parse().ok();
+        let parts = self.live.iter().filter_map(run_of).collect();
         let outcome = Outcome { parts, ..Outcome::new(comparison, state) };
         let ended = running.close(outcome, |document| Summary {
             verb: "compare".to_owned(),
@@ -221,6 +217,20 @@ impl Comparing<'_> {
     }
 }
 
+/// Compares the sides, of which all are there.
+fn compared(args: &CompareArgs, found: &[Found]) -> Result<Comparison> {
+    let measured = found.iter().map(|found| match found {
+        Found::Recorded(side, body, latencies) => {
+            Ok(Measured { side: side.clone(), body, latencies: latencies.as_ref() })
+        }
+        Found::Target => bail!("a side was not measured"),
+    });
+    let measured = measured.collect::<Result<Vec<Measured<'_>>>>()?;
+    let mut comparison = compare(&measured, args.margin, args.session_offset);
+    views::remedies::write(&mut comparison.caveats);
+    Ok(comparison)
+}
+
 /// How the measured sides ended.
 #[derive(Default)]
 struct Ends {
@@ -228,15 +238,12 @@ struct Ends {
     broken: Option<anyhow::Error>,
     /// Why the record of one is not whole.
     failure: Option<anyhow::Error>,
-    /// Their runs.
-    parts: Vec<(usize, RunId)>,
 }
 
 /// A comparison as the runner sees it.
 struct Whole<'a> {
     comparing: &'a Comparing<'a>,
     plan: String,
-    live: &'a [Live],
 }
 
 impl Instrument for Whole<'_> {
@@ -256,7 +263,8 @@ impl Instrument for Whole<'_> {
             target: self.comparing.target(),
             drive: self.comparing.target(),
             seed: self.comparing.seed,
-            live: self.live.to_vec(),
+            sides: self.comparing.sides.clone(),
+            live: self.comparing.live.clone(),
         };
         Ok(Beginning {
             plan: self.plan.clone(),
@@ -269,10 +277,8 @@ impl Instrument for Whole<'_> {
     }
 
     fn resume(&mut self, _: &Run, _: Vec<Value>) -> Result<Resumption> {
-        let is_over = |begun: &&Begun| matches!(begun, Begun::Ended(_));
-        let over = self.comparing.begun.iter().filter(is_over).count();
-        let resumption = Resumption::after(over, "side");
-        Ok(Resumption { noted: Noted::AtOnce, ..resumption })
+        let Comparing { live, begun, .. } = self.comparing;
+        Ok(Resumption::after(live.len() - begun.len(), "side"))
     }
 }
 
@@ -280,13 +286,6 @@ impl Instrument for Whole<'_> {
 fn drives_of(comparison: &Comparison) -> String {
     let drives: Vec<&str> = comparison.sides.iter().map(|side| side.drive.as_str()).collect();
     drives.join(", ")
-}
-
-fn show_or_print(comparison: &Comparison, args: &CompareArgs) -> Result<()> {
-    if args.json {
-        return print_json(COMPARISON, comparison);
-    }
-    print(comparison, args.mib)
 }
 
 /// Prints a comparison.

@@ -3,7 +3,8 @@
 use anyhow::{Context as _, Result, bail};
 use block::{EngineChoice, EngineKind};
 use documents::instrument::Instrument;
-use record::{RunId, SamplesFormat};
+use record::{Run, RunId, SamplesFormat};
+use runner::instrument::Resumed;
 use workload::plan::Plan;
 
 use crate::args::{Given, KeepArgs, OutputArgs, TargetArgs};
@@ -13,6 +14,7 @@ use crate::recording::RunMode;
 use crate::records;
 use crate::session::Session;
 use crate::setup::{Setup, file_size};
+use crate::turns::Turn;
 
 /// What else was typed beside `--resume`. It may say again what the record says, as when the first
 /// command is called back and added to, and nothing else: a run has one plan.
@@ -51,11 +53,10 @@ pub fn with<R>(
     let id = runs.find(name)?;
     // From here on the run is ours: a test file that it left has no other owner.
     let resumed = records::resume(&runs, &id, Instrument::Mark, &keep.place)?;
-    let run = &resumed.run;
-    let setup = Setup::of_record(run)?;
-    let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
-    let agreed = agree(asked, &setup, &plan);
-    let agreed = agreed.and_then(|()| agree_on_samples(asked, &setup, keep, output));
+    let recorded = Recorded::of(&resumed.run)?;
+    let Recorded { setup, plan } = &recorded;
+    let agreed = agree(asked, setup, plan);
+    let agreed = agreed.and_then(|()| agree_on_samples(asked, setup, keep, output));
     agreed.with_context(|| {
         format!("{id}: its record says otherwise; leave out what is not about output")
     })?;
@@ -64,19 +65,55 @@ pub fn with<R>(
         // A drive may have another name by now; that it is the same one is checked when it is open.
         target.target.clone_from(&asked.target.target);
     }
-    check_engine(&id, &target)?;
-    let job = Job {
-        target: &target,
-        plan: &|_| Ok(plan.clone()),
-        default_size: file_size(&plan),
-        default_span: None,
-        run_id: id.as_str(),
-        drive_seed: setup.drive_seed,
-        trace_cap: trace_cap(&setup, keep, output),
-        turn: None,
-    };
-    let course = RunMode::Resumed(Box::new(resumed));
-    go(Session { job: &job, run_id: id.clone(), setup, course, keep, output })
+    recorded.resume(resumed, &target, None, (keep, output), go)
+}
+
+/// Setup and plan of a recorded benchmark.
+pub struct Recorded {
+    /// Its setup.
+    pub setup: Setup,
+    plan: Plan,
+}
+
+impl Recorded {
+    /// Those of `run`.
+    ///
+    /// # Errors
+    /// When they are not in the form of this version.
+    pub fn of(run: &Run) -> Result<Recorded> {
+        let plan = Plan::from_toml(&run.plan);
+        let plan = plan.with_context(|| format!("{}: its plan.toml", run.id))?;
+        Ok(Recorded { setup: Setup::of_record(run)?, plan })
+    }
+
+    /// Lets `go` have the rest of the run on `target`, in turns with others where it has a `turn`.
+    ///
+    /// # Errors
+    /// When the kernel refuses its engine here, and the errors of `go`.
+    pub fn resume<R>(
+        self,
+        resumed: Resumed,
+        target: &TargetArgs,
+        turn: Option<&Turn>,
+        (keep, output): (&KeepArgs, &OutputArgs),
+        go: impl FnOnce(Session<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let Recorded { setup, plan } = self;
+        let run_id = resumed.run.id.clone();
+        check_engine(&run_id, target)?;
+        let job = Job {
+            target,
+            plan: &|_| Ok(plan.clone()),
+            default_size: file_size(&plan),
+            default_span: None,
+            run_id: run_id.as_str(),
+            drive_seed: setup.drive_seed,
+            trace_cap: trace_cap(&setup, keep, output),
+            turn,
+        };
+        let course = RunMode::Resumed(Box::new(resumed));
+        go(Session { job: &job, run_id: run_id.clone(), setup, course, keep, output })
+    }
 }
 
 /// Single I/Os to keep per run: as the record has it, or for a file that is asked for now.

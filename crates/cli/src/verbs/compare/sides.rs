@@ -10,12 +10,13 @@ use documents::instrument::Instrument;
 use drives::TargetSpec;
 use mark::Body;
 use mark::compare::{RunLatencies, Side, SideSession, of_sessions};
-use record::{Document, Envelope, Integrity, Run, RunId};
+use record::{Document, Envelope, Integrity, RunId};
 use runner::recorder::RESUMED;
 
 use super::turns::BLOCKS;
 use crate::args::CompareArgs;
 use crate::recording::{self, IN_TURNS};
+use crate::setup::absolute;
 use crate::{recorded, records, session, whose};
 
 /// A result or a target, by its name.
@@ -27,6 +28,36 @@ pub enum Found {
 }
 
 impl Found {
+    /// A name of the side `typed` that leads to the same from anywhere and at any time: the last run is another one tomorrow.
+    pub fn lasting_name(&self, typed: &TargetSpec) -> String {
+        match self.side() {
+            Some(Side { run_id: Some(id), .. }) => id.clone(),
+            Some(Side { sessions, .. }) if !sessions.is_empty() => {
+                let names: Vec<&str> = sessions.iter().map(|one| one.name.as_str()).collect();
+                names.join(",")
+            }
+            _ => absolute(typed),
+        }
+    }
+
+    /// The same side under the name that the user typed for it; a run is named by its id.
+    pub fn named(mut self, typed: &TargetSpec) -> Found {
+        if let Found::Recorded(side, ..) = &mut self
+            && side.run_id.is_none()
+        {
+            side.name = typed.to_string();
+        }
+        self
+    }
+
+    /// The recorded run of a side that was measured, under the name of its target.
+    pub fn measured(mut self, target: &TargetSpec) -> Found {
+        if let Found::Recorded(side, ..) = &mut self {
+            side.name = target.to_string();
+        }
+        self
+    }
+
     /// The side, where it is there.
     pub fn side(&self) -> Option<&Side> {
         match self {
@@ -147,26 +178,21 @@ fn of_run(name: &str, args: &CompareArgs) -> Result<Found> {
     if !document.body.has_numbers() {
         bail!("{id}: {NO_NUMBERS}; {}", records::how_to_go_on(&run, &args.record.keep.place));
     }
-    // However it was named: the last run is another one tomorrow.
-    Ok(measured(id.as_str(), &run, document))
-}
-
-/// The runs that a document names as its parts.
-fn parts(document: &serde_json::Value) -> impl Iterator<Item = &str> {
-    let parts = document["envelope"]["parts"].as_array().into_iter().flatten();
-    parts.filter_map(|part| part.as_str())
-}
-
-/// A side that is the recorded `run`.
-pub fn measured(name: &str, run: &Run, document: Document<Body>) -> Found {
     // After a resumption by itself it was no longer measured in turns with the others.
     let is_alone =
         |(kind, note): &(String, serde_json::Value)| kind == RESUMED && note[IN_TURNS] != true;
     let is_whole = !run.notes.iter().any(is_alone);
     let note = run.notes.iter().find(|(kind, _)| kind == BLOCKS).filter(|_| is_whole);
     let blocks = note.and_then(|(_, note)| Some(note["comparison"].as_str()?.to_owned()));
-    let side = side(name, &document, true, blocks);
-    Found::Recorded(side, Box::new(document.body), recording::latencies(run))
+    // However it was named: the last run is another one tomorrow.
+    let side = side(id.as_str(), &document, true, blocks);
+    Ok(Found::Recorded(side, Box::new(document.body), recording::latencies(&run)))
+}
+
+/// The runs that a document names as its parts.
+fn parts(document: &serde_json::Value) -> impl Iterator<Item = &str> {
+    let parts = document["envelope"]["parts"].as_array().into_iter().flatten();
+    parts.filter_map(|part| part.as_str())
 }
 
 /// `blocks` names the measurement in turns that it was part of.

@@ -3,11 +3,11 @@
 use std::fs;
 use std::thread;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow};
 use drives::TargetSpec;
 use mark::Options;
 use mark::compare::letter;
-use record::{Run, RunId};
+use record::RunId;
 use runner::instrument::Resumed;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -16,14 +16,15 @@ use workload::plan::Plan;
 use workload::rng::Rng;
 
 use crate::args::{CompareArgs, ConsentArgs, KeepArgs, LiveArgs, OutputArgs, TargetArgs};
+use crate::envelope::run_id;
 use crate::exit::Refused;
 use crate::measure::Job;
 use crate::recording::RunMode;
-use crate::session::{Made, Session};
-use crate::setup::{Setup, file_size};
+use crate::session::{Made, Notes, Session};
+use crate::setup::Setup;
 use crate::turns::{Turn, Turns};
 use crate::verbs::mark::{SIZE, default_size, options};
-use crate::verbs::resume::trace_cap;
+use crate::verbs::resume::Recorded;
 use crate::{consent, messages};
 
 /// Most single I/Os kept of a run, when they are kept.
@@ -36,29 +37,30 @@ pub const BLOCKS: &str = "blocks";
 pub struct Live {
     /// Its place among the sides.
     pub index: usize,
-    /// Its target, by a name that leads there from anywhere.
-    pub target: String,
     /// Its run.
     pub run: RunId,
 }
 
-/// How a side is measured.
+/// A side that is still to be measured.
 pub enum Begun {
     /// From its beginning.
-    New,
+    New(Live),
     /// From where it was stopped.
-    Resumed(Box<Resumed>),
-    /// Not at all: it has come to its end.
-    Ended(Box<Run>),
+    Resumed(Live, Box<Resumed>),
+}
+
+impl Begun {
+    /// The side.
+    pub fn side(&self) -> &Live {
+        match self {
+            Begun::New(side) | Begun::Resumed(side, _) => side,
+        }
+    }
 }
 
 /// The sides at the places `live`, with names for their runs.
-pub fn prepared(args: &CompareArgs, seed: u64, live: &[usize]) -> Vec<Live> {
-    let side = |&index: &usize| Live {
-        index,
-        target: crate::setup::absolute(&args.sides[index]),
-        run: crate::envelope::run_id(own_seed(seed, index)),
-    };
+pub fn prepared(seed: u64, live: &[usize]) -> Vec<Live> {
+    let side = |&index: &usize| Live { index, run: run_id(own_seed(seed, index)) };
     live.iter().map(side).collect()
 }
 
@@ -89,27 +91,39 @@ pub fn plan(args: &CompareArgs, live: &[Live], seed: u64) -> Result<Plan> {
     plan_of(args, seed, true, runs)
 }
 
-/// Measures sides in turns; `comparison` is the name that their runs know each other by.
+/// What all sides are measured with.
+#[derive(Clone, Copy)]
+pub struct Common<'a> {
+    /// The flags.
+    pub args: &'a CompareArgs,
+    /// The targets, by names that lead there from anywhere, in the order of the sides.
+    pub targets: &'a [String],
+    /// The plan.
+    pub plan: &'a Plan,
+    /// Root of all randomness.
+    pub seed: u64,
+    /// The comparison, by which their runs know each other.
+    pub comparison: &'a RunId,
+    /// Whether and where they are recorded.
+    pub keep: &'a KeepArgs,
+}
+
+/// Measures sides in turns.
 ///
 /// # Errors
 /// When a measurement is impossible. Then the others end too.
-pub fn measure(
-    args: &CompareArgs,
-    sides: Vec<(Live, Begun)>,
-    (plan, seed): (&Plan, u64),
-    (comparison, keep): (&RunId, &KeepArgs),
-) -> Result<Vec<Made>> {
+pub fn measure(common: Common<'_>, sides: Vec<Begun>) -> Result<Vec<Made>> {
+    let Common { args, plan, seed, .. } = common;
     let blocks = plan.schedule.runs.saturating_add(args.load.discard_first);
     let names: Vec<String> =
-        sides.iter().map(|(side, _)| args.sides[side.index].to_string()).collect();
+        sides.iter().map(|begun| args.sides[begun.side().index].to_string()).collect();
     let turns = Turns::among(&names, seed, blocks, !args.no_progress);
     let Some(first) = turns.first() else { return Ok(Vec::new()) };
     let _orderly = linux::signals::orderly(&first.cancel());
-    let one = |turn: &Turn, side: Live, begun: Begun| {
+    let one = |turn: &Turn, begun: Begun| {
         let _leaving = Leaving(turn);
         turn.prepare();
-        let alone = Alone { args, side: &side, seed, runs: plan.schedule.runs, turn, keep };
-        let made = alone.measure(begun, comparison);
+        let made = common.one(turn, begun);
         turn.leave(made.is_err());
         made
     };
@@ -117,7 +131,7 @@ pub fn measure(
         let begun: Vec<_> = turns
             .iter()
             .zip(sides)
-            .map(|(turn, (side, begun))| scope.spawn(move || one(turn, side, begun)))
+            .map(|(turn, begun)| scope.spawn(move || one(turn, begun)))
             .collect();
         let ended = begun.into_iter().map(|thread| thread.join());
         ended
@@ -159,25 +173,21 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// One side as it is measured alone, but for the turns that it takes.
-struct Alone<'a> {
-    args: &'a CompareArgs,
-    side: &'a Live,
-    seed: u64,
-    /// Runs of each test.
-    runs: u32,
-    turn: &'a Turn,
-    keep: &'a KeepArgs,
-}
-
-impl Alone<'_> {
-    fn measure(&self, begun: Begun, comparison: &RunId) -> Result<Made> {
-        let side = letter(self.side.index);
-        let note = json!({ "comparison": comparison.to_string(), "side": side });
+impl Common<'_> {
+    /// Measures one side as if it were alone, but for the turns that it takes.
+    fn one(&self, turn: &Turn, begun: Begun) -> Result<Made> {
+        let side = letter(begun.side().index);
+        let note = json!({ "comparison": self.comparison.to_string(), "side": side });
         let derive = |_: &mark::Body| Ok(vec![(BLOCKS, note.clone())]);
         match begun {
-            Begun::Resumed(resumed) => self.rest(resumed, &derive),
-            _ => self.whole(&derive),
+            Begun::New(side) => self.whole(&side, turn, &derive),
+            Begun::Resumed(_, resumed) => {
+                let recorded = Recorded::of(&resumed.run)?;
+                let target = recorded.setup.target_args(ConsentArgs::default())?;
+                let output = self.output();
+                let with = (self.keep, &output);
+                recorded.resume(*resumed, &target, Some(turn), with, |one| one.make(&derive))
+            }
         }
     }
 
@@ -193,14 +203,20 @@ impl Alone<'_> {
         }
     }
 
-    fn whole(&self, derive: &dyn Fn(&mark::Body) -> Result<crate::session::Notes>) -> Result<Made> {
-        let Alone { args, side, seed, runs, keep, .. } = *self;
+    /// A side from its beginning.
+    fn whole(
+        &self,
+        side: &Live,
+        turn: &Turn,
+        derive: &dyn Fn(&mark::Body) -> Result<Notes>,
+    ) -> Result<Made> {
+        let Common { args, targets, plan, seed, keep, .. } = *self;
         let named = &args.sides[side.index];
         // Resumed from elsewhere, the name that was typed may not lead there.
         let is_here = !named.is_real() || named.as_path().exists();
         let target = TargetArgs {
             anyway: true,
-            target: if is_here { named.clone() } else { TargetSpec::of(&side.target) },
+            target: if is_here { named.clone() } else { TargetSpec::of(&targets[side.index]) },
             size: args.size,
             span: args.span,
             engine: args.engine,
@@ -216,51 +232,17 @@ impl Alone<'_> {
         let default_size = default_size(&args.load);
         let job = Job {
             target: &target,
-            plan: &|may_write| plan_of(args, seed, may_write, runs),
+            plan: &|may_write| plan_of(args, seed, may_write, plan.schedule.runs),
             default_size,
             default_span: Some(SIZE),
             run_id: side.run.as_str(),
             drive_seed,
             trace_cap: output.trace_cap(keep),
-            turn: Some(self.turn),
+            turn: Some(turn),
         };
         let file_bytes = target.size.unwrap_or(default_size);
         let setup = Setup::new("compare", &target, file_bytes, drive_seed, keep, &output);
-        let session = Session {
-            job: &job,
-            run_id: side.run.clone(),
-            setup,
-            course: RunMode::New,
-            keep,
-            output: &output,
-        };
-        session.make(derive)
-    }
-
-    /// As it was begun, from where it was stopped.
-    fn rest(
-        &self,
-        resumed: Box<Resumed>,
-        derive: &dyn Fn(&mark::Body) -> Result<crate::session::Notes>,
-    ) -> Result<Made> {
-        let id = &self.side.run;
-        let setup = Setup::of_record(&resumed.run)?;
-        let plan = Plan::from_toml(&resumed.run.plan);
-        let plan = plan.with_context(|| format!("{id}: its plan.toml"))?;
-        let target = setup.target_args(ConsentArgs::default())?;
-        let output = self.output();
-        let job = Job {
-            target: &target,
-            plan: &|_| Ok(plan.clone()),
-            default_size: file_size(&plan),
-            default_span: None,
-            run_id: id.as_str(),
-            drive_seed: setup.drive_seed,
-            trace_cap: trace_cap(&setup, self.keep, &output),
-            turn: Some(self.turn),
-        };
-        let course = RunMode::Resumed(resumed);
-        let (keep, output) = (self.keep, &output);
-        Session { job: &job, run_id: id.clone(), setup, course, keep, output }.make(derive)
+        let (run_id, course) = (side.run.clone(), RunMode::New);
+        Session { job: &job, run_id, setup, course, keep, output: &output }.make(derive)
     }
 }

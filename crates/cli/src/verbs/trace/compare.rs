@@ -99,7 +99,7 @@ impl Match<'_> {
                 .join(", "),
             headline: body.compared.reason.clone(),
         };
-        let mut replaying = Replaying {
+        let replaying = Replaying {
             schema: COMPARE,
             noun: "comparison",
             verb: "trace compare",
@@ -108,7 +108,6 @@ impl Match<'_> {
             run_id,
             seed: job.seed,
             steps: positions,
-            first: None,
         };
         let keep = args.record.keep().keep();
         let (mut running, mut broken) = (None, None);

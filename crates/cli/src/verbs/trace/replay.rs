@@ -35,7 +35,7 @@ pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
         return Ok(Exit::Interrupted);
     }
     let parts: Vec<RunId> = referred.iter().filter_map(|referred| referred.run.clone()).collect();
-    let mut replaying = Replaying {
+    let replaying = Replaying {
         schema: REPLAY,
         noun: "replay",
         verb: "trace replay",
@@ -44,7 +44,6 @@ pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
         run_id,
         seed: job.seed,
         steps: 1,
-        first: None,
     };
     let (keep, mut running) = (keep.keep(), None);
     let mut on_start = |start: Start<'_>| {
