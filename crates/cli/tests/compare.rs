@@ -273,7 +273,8 @@ fn killed_beside_last(runs: &Path) -> String {
     let args =
         [&["compare", "last", "sim:hdd-sg", "--runs=300", "--duration=100ms"], &load[..]].concat();
     killed(drivescope(args), runs, Moment::Lines(10, Duration::ZERO), Signal::KILL);
-    let is_whole = |run: &Recorded| run.json("envelope.json")["schema"] == "drivescope.comparison/1";
+    let is_whole =
+        |run: &Recorded| run.json("envelope.json")["schema"] == "drivescope.comparison/1";
     recorded(runs).into_iter().find(is_whole).unwrap().id()
 }
 

@@ -289,11 +289,7 @@ fn a_record_of_another_run_is_refused() {
     let mut target = sim::open(DRIVE).unwrap();
     let earlier = Earlier { kept: kept.into(), replay: true };
     let (ran, _) = go(&mut target, None, &other, earlier, usize::MAX);
-    assert!(
-        matches!(ran.halt, Some(Halt::Diverged { .. })),
-        "{:?}",
-        ran.halt
-    );
+    assert!(matches!(ran.halt, Some(Halt::Diverged { .. })), "{:?}", ran.halt);
 }
 
 /// Something of the drive moves in one of the stretches.
