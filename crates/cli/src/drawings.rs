@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use bench::outputs;
 use report::chart::{Canvas, Chart, Ground, png_of_all, svg_of_all};
 
-use crate::{messages, outputs};
+use crate::messages;
 
 /// Draws the plot of what was probed into a file, as its name ends. Of several probes that of the most telling one.
 ///

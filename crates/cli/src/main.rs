@@ -3,28 +3,20 @@
 //! `args` defines every flag once, for help, completions (`completing`) and manual (`manual`). `verbs` has a file for each verb.
 //! `session`, `measure` and `recording` are one benchmark run; `probing`, `testing`, `surveying`, `purging` and `replaying` are
 //! the other instruments, as the runner sees them. `records` knows which command resumes or repeats a run, `recorded` opens
-//! recorded results, `outputs` and `drawings` write files beside a result, `turns` lets several measurements take turns, `live`
-//! is the live view, `facing` the compatibility mode for diskspd.
+//! recorded results, `drawings` writes plots beside a result, `turns` lets several measurements take turns, `facing` is the
+//! compatibility mode for diskspd.
 
 mod args;
 mod completing;
-mod consent;
 mod drawings;
-mod durable;
-mod engines;
 mod exit;
 mod facing;
 mod inputs;
 mod known_drives;
-mod limit;
-mod live;
 mod manual;
 mod measure;
 mod misuse;
-mod opening;
-mod outputs;
 mod probing;
-mod progress;
 mod purging;
 mod recorded;
 mod recording;
@@ -39,7 +31,7 @@ mod testing;
 mod trace_files;
 mod turns;
 mod verbs;
-mod ways;
+mod watch;
 mod whose;
 
 use std::ffi::OsStr;
@@ -47,6 +39,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use bench::outputs;
 use clap::FromArgMatches;
 use linux::tracer::TracerRoots;
 use runner::{envelope, messages};

@@ -9,7 +9,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::watch::Watch;
 use anyhow::{Context as _, Result, bail};
+use bench::consent;
+use bench::limit::Limit;
+use bench::opening::{note_rounding, note_without_effect};
+use bench::originals;
+use bench::other_engine::EngineWay;
+use bench::outputs;
 use block::quoted;
 use block::{
     Bytes, DriveIdentity, DriveInfo, EngineKind, Environment, Event, Extents, Op, RunSink,
@@ -24,17 +31,12 @@ use mark::{Around, Body, Broken, Ceiling, Engines, Executed, cache, findings};
 use workload::content::SectorContent;
 use workload::plan::{Plan, Region};
 
-use crate::args::{PlaceArgs, Span, TargetArgs};
-use crate::consent;
+use crate::args::{Span, TargetArgs};
 use crate::exit::Refused;
-use crate::limit::Limit;
-use crate::live::Watch;
-use crate::opening::{note_rounding, tell_without_effect};
-use crate::probing::originals;
+use crate::messages;
 use crate::recording::Recording;
+use crate::setup::engine_of;
 use crate::turns::Turn;
-use crate::ways::EngineWay;
-use crate::{engines, messages, outputs};
 
 /// What a verb asks to be measured.
 pub struct Job<'a> {
@@ -92,7 +94,7 @@ pub fn measure(job: &Job<'_>, recording: &mut Recording) -> Result<Measured> {
     }
     let args = job.target;
     let others = [("--iopoll", args.iopoll), ("--buffered", args.buffered)];
-    tell_without_effect(target, args.engine, args.cpus.as_deref(), &others);
+    note_without_effect(target, args.engine, args.cpus.as_deref(), &others);
     let path = match target {
         TargetSpec::Virtual(_) | TargetSpec::Null => return desk.on_emulated(),
         TargetSpec::Path(path) => Path::new(path),
@@ -204,7 +206,7 @@ impl Desk<'_> {
             return self.on_real(opened, path, false, plan);
         }
         let args = &self.job.target.consent;
-        let said = consent::Said { consent: args.consent.as_ref(), allow: &args.allow };
+        let said = consent::Consent { consent: args.consent.as_ref(), allow: &args.allow };
         let permit = consent::ask(said, path, consent::bytes_to_write(&plan))?;
         let opened = drives::open_path(self.request(Some(permit)))?;
         self.on_real(opened, path, false, plan)
@@ -236,7 +238,7 @@ impl Desk<'_> {
             let about = (opened.info().clone(), identity);
             return self.nothing(&plan, region, environment.stack(), about);
         }
-        originals::tell(&identity, &PlaceArgs::default());
+        originals::note_pending(&identity);
         let region = plan.fit(opened.info())?;
         let extents = environment.extents_within(region.offset, region.length);
         environment.survey_layers(region.offset, region.length);
@@ -394,7 +396,7 @@ impl Desk<'_> {
 
     /// The engine of the flags, or the one that the kernel allows instead.
     fn engine(&self) -> EngineKind {
-        engines::of(self.job.target)
+        engine_of(self.job.target)
     }
 
     /// That engine, and then the others that steps of `plan` name.

@@ -1,10 +1,12 @@
 //! From what the runs of a measurement leave to the record: the glue between instrument and run
 //! directory.
 
+use crate::watch::Watch;
 use anyhow::{Context as _, Result};
 use block::{DriveIdentity, DriveKind, Event, RunSink};
 use documents::Decode as _;
 use engine::{Sample, Samples};
+use live::Progress;
 use mark::compare::RunLatencies;
 use mark::{Body, Earlier, Executed, FailedRun, Keeper, Kept, TracedRun};
 use record::{Document, Envelope, PhaseHistogram, PhaseSeries, Run, SampleRow, StepEntry, Summary};
@@ -18,9 +20,7 @@ use stats::histogram::LatencyBins;
 use workload::plan::Plan;
 
 use crate::args::KeepArgs;
-use crate::live::Watch;
 use crate::messages;
-use crate::progress::Progress;
 use crate::samples::SamplesFile;
 use crate::setup::Setup;
 use crate::turns::Turn;
@@ -130,7 +130,7 @@ impl Recording {
     /// Shows from now on what `watch` says after each run.
     pub fn watched(&mut self, watch: Watch) {
         let is_open = watch.plan.schedule.until.is_some();
-        self.progress.tell(|model| model.is_open = is_open);
+        self.progress.update(|model| model.is_open = is_open);
         self.watch = Some(watch);
     }
 
@@ -277,7 +277,7 @@ impl Keeper for Recording {
     fn stands(&mut self, so_far: &Executed, step: usize) {
         if let Some(watch) = &mut self.watch {
             let facts = watch.facts(so_far, step);
-            self.progress.tell(|model| model.facts = facts);
+            self.progress.update(|model| model.facts = facts);
         }
     }
 

@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use bench::outputs::{self, Part};
 use mark::TracedRun;
 
 use crate::exit::Refused;
-use crate::outputs::{self, Part};
 
 /// A samples file in the making. A run that fails leaves an earlier file as it was.
 pub struct SamplesFile {

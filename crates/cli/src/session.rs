@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 use documents::Decode as _;
 use documents::instrument::Instrument;
+use live::{Display, Progress};
 use mark::compare::RunLatencies;
 use mark::sweep::Swept;
 use mark::{Body, Broken};
@@ -18,10 +19,8 @@ use workload::plan::Plan;
 use crate::args::{KeepArgs, OutputArgs, PlaceArgs};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
-use crate::live::Showing;
 use crate::measure::{Job, Measured, measure};
 use crate::messages;
-use crate::progress::Progress;
 use crate::recording::{Closed, Recording, RunMode};
 use crate::records::{self, Next};
 use crate::samples::SamplesFile;
@@ -80,7 +79,7 @@ impl Session<'_> {
         derive: &dyn Fn(&Body) -> Result<Notes>,
         headline: &dyn Fn(&Document<Body>) -> String,
     ) -> Result<Made> {
-        self.output.live.check()?;
+        self.output.live.when(false).check()?;
         let force = self.output.force;
         let create = |path| SamplesFile::create(path, force);
         let samples = self.output.samples.as_deref().map(create).transpose()?;
@@ -88,10 +87,9 @@ impl Session<'_> {
         let goes_on_with = self.setup.goes_on_with();
         let envelope = envelope(SCHEMA, self.run_id, &SystemClock);
         let recording = Recording::prepare(self.keep, envelope, self.setup, self.course)?;
-        let progress = Progress::of(&Showing {
-            flags: self.output.live,
+        let progress = Progress::of(&Display {
+            live: self.output.live.when(verb == "sweep"),
             is_quiet: self.output.no_progress,
-            by_default: verb == "sweep",
             verb: &verb,
             target: &target,
         })?;

@@ -1,6 +1,7 @@
 //! How a run was set up: what it takes, beside its plan, to go on with it or to make it again.
 
 use anyhow::{Context as _, Result, bail};
+use bench::engines;
 use block::{Bytes, EngineChoice, EngineKind};
 use drives::TargetSpec;
 use mark::sweep::Swept;
@@ -11,7 +12,7 @@ use serde_json::Value;
 use workload::plan::Plan;
 
 use crate::args::{ConsentArgs, KeepArgs, OutputArgs, SamplesName, TargetArgs};
-use crate::{engines, messages};
+use crate::messages;
 
 /// The setup of a recorded run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -70,7 +71,7 @@ impl Setup {
             verb: verb.to_owned(),
             target: name,
             file_bytes: is_dir.then_some(file_bytes),
-            engine: engines::of(target).to_string(),
+            engine: engine_of(target).to_string(),
             engine_refused: engines::refused(),
             iopoll: target.iopoll,
             buffered: target.buffered,
@@ -124,6 +125,11 @@ impl Setup {
             consent,
         })
     }
+}
+
+/// The engine of a run. Only io_uring polls.
+pub fn engine_of(args: &TargetArgs) -> EngineKind {
+    if args.iopoll { args.engine.first() } else { engines::chosen(&args.target, args.engine) }
 }
 
 /// The name of a target so that it leads there from anywhere: a run may be gone on with from another directory.

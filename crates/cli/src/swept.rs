@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use bench::outputs;
 use mark::sweep::Body;
 use record::Document;
 use report::chart::{Ground, terminal};
 use report::{RateUnit, Style, Styled, render_tables};
 use views::sweep::{charts, csv, page};
 
-use crate::{drawings, messages, outputs};
+use crate::{drawings, messages};
 
 /// Files that a sweep is written to beside the result.
 #[derive(Clone, Debug, Default)]

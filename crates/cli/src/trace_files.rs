@@ -4,11 +4,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
+use bench::outputs;
 use drives::TargetSpec;
 use trace::import::Options;
 use trace::{Existing, Source, TraceError};
 
-use crate::outputs;
 use crate::whose::{self, Reader};
 
 /// The trace in `files`.

@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use live::progress::{self, Bar};
 use workload::rng::Rng;
-
-use crate::progress::{self, Bar};
 
 /// How often a wish to stop is looked for by those who wait.
 const GLANCE: Duration = Duration::from_millis(100);

@@ -10,7 +10,7 @@ use drivescope_repo_checks::packages::packages;
 use drivescope_repo_checks::repository::{root, sources};
 
 /// What each crate may use. To add an arrow here is to change the architecture.
-const ALLOWED: [(&str, &[&str]); 19] = [
+const ALLOWED: [(&str, &[&str]); 21] = [
     ("block", &[]),
     ("stats", &[]),
     ("workload", &["block"]),
@@ -30,6 +30,23 @@ const ALLOWED: [(&str, &[&str]); 19] = [
     ("serve", &["sim", "block"]),
     ("record", &["block", "workload"]),
     ("report", &["block", "stats", "record"]),
+    (
+        "bench",
+        &[
+            "block",
+            "documents",
+            "drives",
+            "engine",
+            "linux",
+            "mark",
+            "probe",
+            "record",
+            "runner",
+            "trace",
+            "workload",
+        ],
+    ),
+    ("live", &["block", "drives", "linux", "mark", "pts", "report", "runner", "stats", "views"]),
     ("runner", &["block", "documents", "linux", "record", "report"]),
     (
         "views",
@@ -51,6 +68,8 @@ const ALLOWED: [(&str, &[&str]); 19] = [
     (
         "cli",
         &[
+            "bench",
+            "live",
             "block",
             "stats",
             "workload",

@@ -6,6 +6,7 @@ use block::{Bytes, EngineChoice, Nanos};
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use drives::TargetSpec;
+use live::When;
 use mark::{Profile, TestSpec};
 use workload::units::{parse_bytes, parse_nanos};
 
@@ -159,6 +160,17 @@ pub struct LiveArgs {
     /// Show a line of progress instead
     #[arg(long)]
     pub no_live: bool,
+}
+
+impl LiveArgs {
+    /// When a run has a live view; `by_default` where the terminal is good for it.
+    pub fn when(self, by_default: bool) -> When {
+        match (self.live, self.no_live) {
+            (true, _) => When::Asked,
+            (false, false) if by_default => When::Possible,
+            _ => When::Never,
+        }
+    }
 }
 
 /// How a load is made, whatever the load.

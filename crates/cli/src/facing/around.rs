@@ -2,11 +2,11 @@
 
 use block::{Event, RunSink};
 use linux::host::{ProcessorTimes, processor_times};
+use live::Progress;
 use report::diskspd::Processor;
 use workload::plan::Plan;
 
 use crate::messages;
-use crate::progress::Progress;
 
 /// Processors in the measured time.
 pub type Busy = Vec<Processor>;

@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use block::{Bytes, Event, Payload as _, RunSink as _};
 use linux::gate::Permit;
 use linux::scratch::{self, ScratchFile};
+use live::Progress;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use workload::content::SectorContent;
@@ -16,7 +17,6 @@ use workload::plan::Content;
 
 use crate::envelope::run_id;
 use crate::messages;
-use crate::progress::Progress;
 
 /// Finds out whether [`make`] can make the file, and changes nothing.
 ///

@@ -14,6 +14,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use bench::consent;
+use bench::engines;
+use bench::limit::Limit;
+use bench::opening::{self, Opened, Place, Visitor, Writes};
+use bench::outputs;
 use block::{Bytes, DriveKind, EngineChoice, EngineKind, Environment, Nanos};
 use drives::TargetSpec;
 use engine::{Control, IoPath};
@@ -22,11 +27,8 @@ use linux::sysfs::Roots;
 use mark::diskspd::{Engine, How, Look, Threads, run};
 use workload::plan::Step;
 
-use crate::consent;
 use crate::exit::Exit;
-use crate::limit::Limit;
-use crate::opening::{self, Opened, Place, Visitor, Writes};
-use crate::{engines, messages, outputs};
+use crate::messages;
 use around::Around;
 pub use face::Face;
 use face::Loaded;
@@ -253,7 +255,7 @@ impl Face<'_> {
         let is_own = |word: &&String| own.as_ref().is_some_and(|own| own.is_given_by(word));
         let words = &self.said.consent;
         let consent = words.iter().find(is_own).or(words.first());
-        consent::ask(consent::Said { consent, allow: &self.said.allow }, path, None)
+        consent::ask(consent::Consent { consent, allow: &self.said.allow }, path, None)
     }
 
     fn engine(&self) -> EngineChoice {

@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result};
 use block::{DriveKind, Event, Layout, RunSink};
 use engine::{Bench, Sample};
 use linux::sysfs::Roots;
+use live::Progress;
 use probe::capacity::Kept;
 use probe::chain::{self, Around, Done, Earlier, Recorder as ProbeRecorder};
 use probe::{Body, Halt, Keeper, Plan, ProbeName};
@@ -15,9 +16,8 @@ use runner::recorder::{Beginning, Recorder};
 use serde_json::json;
 
 use super::open::Opened;
-use super::originals::Saving;
-use crate::progress::Progress;
 use crate::recording;
+use bench::originals::Saving;
 
 /// Probes on an open drive.
 pub struct Probing<'a> {

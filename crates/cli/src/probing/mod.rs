@@ -2,7 +2,6 @@
 
 mod keep;
 mod open;
-pub mod originals;
 pub mod restore;
 
 use std::collections::BTreeMap;
@@ -11,23 +10,26 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use bench::consent;
+use bench::opening;
+use bench::originals;
+use bench::outputs;
 use block::{Bytes, DriveInfo, DriveKind};
 use documents::instrument::Instrument;
 use drives::TargetSpec;
 use engine::Bench;
+use live::{Display, Progress, When};
 use probe::chain::Earlier;
 use probe::{Body, Halt, Name, Plan, Task, capacity};
 use record::{Document, Run, SamplesFormat, State};
 use runner::instrument::{self, Resumed};
 use runner::recorder::Closed;
 
-use crate::args::{Given, LiveArgs, PlaceArgs, ProbeOutputArgs, ProbePlaceArgs, RecordArgs};
+use crate::args::{Given, PlaceArgs, ProbeOutputArgs, ProbePlaceArgs, RecordArgs};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::Exit;
-use crate::live::Showing;
-use crate::progress::Progress;
+use crate::messages;
 use crate::records::{self, Next};
-use crate::{consent, messages, opening, outputs};
 
 use keep::Probing;
 use open::will_write;
@@ -63,8 +65,7 @@ pub fn left_behind(run: &Run) -> Option<String> {
     if !is_killed {
         return None;
     }
-    let place = PlaceArgs { runs_dir: run.dir.parent().map(Path::to_path_buf) };
-    let left = originals::pending(&place).into_iter().find(|left| left.run_id == run.id);
+    let left = originals::pending(run.dir.parent()).into_iter().find(|left| left.run_id == run.id);
     if let Some(left) = left {
         return Some(originals::in_words(&left, &left.target));
     }
@@ -216,8 +217,8 @@ impl<'a> Job<'a> {
         opening::check_name(target, "probed")?;
         let capacity = linux::target::size_of(target.as_path())?;
         let most = capacity::kept_most(capacity, Bytes(4096), options);
-        let place = &self.record.keep.place;
-        originals::place(self.keep_originals, place, target.as_str(), most)
+        let runs_dir = self.record.keep.place.runs_dir.as_deref();
+        originals::choose(self.keep_originals, runs_dir, target.as_str(), most)
     }
 
     /// The run of this name, which is to go on.
@@ -250,7 +251,7 @@ impl<'a> Job<'a> {
         plan.terms(bench.info())?;
         let keeps = |task: &Task| matches!(task, Task::Capacity(options) if options.keeps);
         if plan.tasks.iter().any(keeps) {
-            originals::refuse(&opened.identity, &self.record.keep.place)?;
+            originals::refuse(&opened.identity, self.record.keep.place.runs_dir.as_deref())?;
         }
         if let [Task::Capacity(options)] = plan.tasks.as_slice()
             && opened.identity.kind != DriveKind::Virtual
@@ -262,10 +263,9 @@ impl<'a> Job<'a> {
             let fake = format!("if it is a fake, more is written, up to {most} (--write-budget)");
             messages::note(&format!("{}: {back}{fake}", opened.identity.name));
         }
-        let progress = Progress::of(&Showing {
-            flags: LiveArgs::default(),
+        let progress = Progress::of(&Display {
+            live: When::Never,
             is_quiet: self.output.no_progress,
-            by_default: false,
             verb: &self.verb,
             target: &opened.identity.name,
         })?;

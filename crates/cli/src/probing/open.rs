@@ -3,6 +3,9 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, bail};
+use bench::consent;
+use bench::engines;
+use bench::opening::{self, Place, Visitor};
 use block::{Bytes, DriveIdentity, DriveInfo, DriveKind, Environment};
 use drives::{OpenDrive, OpenRequest, TargetSpec, TestFile};
 use engine::{Bench, IoPath, TargetBench};
@@ -14,10 +17,8 @@ use workload::content::SectorContent;
 use workload::plan::Content;
 
 use crate::args::ProbePlaceArgs;
-use crate::consent;
 use crate::exit::Refused;
-use crate::opening::{self, Place, Visitor};
-use crate::{engines, messages};
+use crate::messages;
 
 /// A drive that is open.
 pub struct Opened {
@@ -50,7 +51,7 @@ pub fn with_bench<R>(
     if *target == TargetSpec::Null {
         bail!("null: has no times of its own; name a device, a file or sim:usb-8m");
     }
-    opening::tell_without_effect(target, place.engine, place.cpus.as_deref(), &[]);
+    opening::note_without_effect(target, place.engine, place.cpus.as_deref(), &[]);
     let opened = Place {
         target,
         engine: place.engine,

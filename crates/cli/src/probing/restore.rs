@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use bench::{consent, originals};
 use block::{Bytes, DriveIdentity, Nanos};
 use documents::Decode as _;
 use drives::TargetSpec;
@@ -14,11 +15,10 @@ use record::{Originals, Vault};
 use workload::plan::Region;
 
 use super::open::{Opened, with_bench};
-use super::originals;
 use crate::args::ChainArgs;
 use crate::exit::{Exit, Refused};
+use crate::messages;
 use crate::verbs::print_json;
-use crate::{consent, messages};
 
 /// Time is no limit of what has to be done anyway.
 const DAYS: Nanos = Nanos::secs(1_000_000);
@@ -28,8 +28,8 @@ const DAYS: Nanos = Nanos::secs(1_000_000);
 /// # Errors
 /// When there is none, the drive is another one, or the safety gate refuses.
 pub fn main(name: &str, args: &ChainArgs) -> Result<Exit> {
-    let at = &args.record.keep.place;
-    let originals = originals::find(name, at)?;
+    let runs_dir = args.record.keep.place.runs_dir.as_deref();
+    let originals = originals::find(name, runs_dir)?;
     let id = &originals.run_id;
     if Vault::at(".").is_live(&originals) {
         bail!("{id}: its probe still runs, and puts the original data back itself");
@@ -55,7 +55,7 @@ pub fn main(name: &str, args: &ChainArgs) -> Result<Exit> {
         return Ok(Exit::Interrupted);
     };
     if restored.is_whole() {
-        originals::discard(&originals, at)
+        originals::discard(&originals, runs_dir)
             .context("the original data was put back, and its copy stays")?;
     }
     if args.output.json {

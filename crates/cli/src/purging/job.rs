@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use block::{Bytes, DriveIdentity, Event, RunSink as _};
 use documents::purge::{Body, SCHEMA};
 use linux::purge::Status;
+use live::Progress;
 use record::{Run, RunId, SamplesFormat, State, Summary};
 use runner::instrument::{self, Ended, Instrument, Measure, Resumption};
 use runner::recorder::{Beginning, Recorder};
@@ -14,7 +15,6 @@ use serde_json::{Value, json};
 
 use crate::args::PurgeArgs;
 use crate::envelope::run_id;
-use crate::progress::Progress;
 use crate::recording;
 
 /// Settings of a purge, for any kind of drive.

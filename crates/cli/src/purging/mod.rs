@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result};
+use bench::opening;
+use bench::originals;
 use block::{EngineChoice, EngineKind};
 use drives::TargetSpec;
 use engine::IoPath;
@@ -24,8 +26,7 @@ use job::{Job, Made};
 use crate::args::PurgeArgs;
 use crate::envelope::{SystemClock, envelope, run_id, seed_of};
 use crate::exit::Exit;
-use crate::probing::originals;
-use crate::{messages, opening};
+use crate::messages;
 
 pub use documents::purge::{Body, Outcome, SCHEMA};
 
@@ -38,13 +39,13 @@ pub fn run(args: &PurgeArgs) -> Result<Exit> {
     let cancel = Arc::new(AtomicBool::new(false));
     let _orderly = linux::signals::orderly(&cancel);
     let others = [("--engine", args.engine.first() != EngineKind::Psync)];
-    opening::tell_without_effect(&args.device, EngineChoice::default(), None, &others);
+    opening::note_without_effect(&args.device, EngineChoice::default(), None, &others);
     let job = Job { args, seed: seed_of(args.seed)?, cancel };
     let made = match &args.device {
         TargetSpec::Virtual(spec) => virtually::purge(&job, spec)?,
         // `null:` is refused as every name is that no device has.
         device @ (TargetSpec::Null | TargetSpec::Path(_)) => {
-            originals::tell_of(device.as_path());
+            originals::note_pending_at(device.as_path());
             real::purge(&job)?
         }
     };

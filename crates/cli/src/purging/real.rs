@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
+use bench::consent::{self, Consent};
+use bench::engines;
 use block::health::{AtaCapabilities, Health};
 use block::{Bytes, EngineKind};
 use documents::purge::{Body, Device, DriveReport, Outcome, Verified};
@@ -20,9 +22,8 @@ use super::caveats;
 use super::job::{Job, Made, show};
 use super::on_drive::{self, Limits};
 use crate::args::PurgeArgs;
-use crate::consent::{self, Said};
 use crate::exit::Refused;
-use crate::{engines, messages};
+use crate::messages;
 
 /// Purges what `job` names.
 pub fn purge(job: &Job<'_>) -> Result<Made> {
@@ -35,7 +36,7 @@ pub fn purge(job: &Job<'_>) -> Result<Made> {
     let body = body(job, &found, &chosen, why);
     if job.args.dry_run {
         let args = &job.args.consent;
-        let said = Said { consent: args.consent.as_ref(), allow: &args.allow };
+        let said = Consent { consent: args.consent.as_ref(), allow: &args.allow };
         if let Err(refusal) = consent::foresee(said, path, Some(writes(&found, &chosen))) {
             messages::note(&format!("without --dry-run: {}", messages::described(&refusal)));
         }
@@ -180,7 +181,7 @@ fn permits(
             Request { bytes_to_write: Some(Bytes::ZERO), allow: allow.clone(), consent: None };
         others.push(gate::check_named(roots, path, &request)?);
     }
-    let said = Said { consent: args.consent.as_ref(), allow: &args.allow };
+    let said = Consent { consent: args.consent.as_ref(), allow: &args.allow };
     Ok((consent::ask(said, &found.path, Some(writes(found, chosen)))?, others))
 }
 

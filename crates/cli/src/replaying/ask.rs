@@ -1,6 +1,7 @@
 //! What the flags ask for, in the words of the room that replays.
 
 use anyhow::{Context as _, Result, bail};
+use bench::consent;
 use block::{Bytes, DriveKind, Waiting};
 use drives::TargetSpec;
 use engine::replay::Setup;
@@ -9,7 +10,6 @@ use trace::replay::{Clock, Count, Fit, Layout, Mode, Options, Plan, Scale, Surve
 use workload::plan::Content;
 
 use crate::args::{CountName, LayoutName, MapName, ModeName, PlayArgs, Span, TimesName};
-use crate::consent;
 use crate::exit::Refused;
 
 /// Most memory for buffers, whatever the slots.

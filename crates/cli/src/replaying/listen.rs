@@ -5,16 +5,16 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, anyhow};
+use bench::outputs;
 use block::{Bytes, Event, Nanos, RunSink as _};
 use engine::replay::Replayed;
+use live::Progress;
+use live::page;
 use trace::container::{Existing, Writer};
 use trace::replay::{Body, Check, Judge, Mode, Plan};
 use trace::{Io, Space, TraceError, TraceInfo};
 
 use super::play::{Listener, Played, Start};
-use crate::live::page;
-use crate::outputs;
-use crate::progress::Progress;
 
 /// Requests that are held against the kernel's tracer, at most: some 50 MB.
 pub const CHECKED_MAX: usize = 1_000_000;
@@ -105,7 +105,7 @@ impl<'a> Ear<'a> {
             let (ios, bytes) = (self.since.0, Bytes(self.since.1));
             self.progress.event(&Event::Interval { at, length, ios, bytes });
             let (ios, late, failed) = self.seen;
-            self.progress.tell(|model| model.facts = page::of_replay(ios, late, failed));
+            self.progress.update(|model| model.facts = page::of_replay(ios, late, failed));
             (self.told, self.since) = (at, (0, 0));
         }
     }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use bench::consent::{self, Consent};
+use bench::opening::{self, Opened, Place, Visitor};
 use block::{DriveIdentity, DriveInfo, Environment, Stack};
 use documents::replay::ReplayBody;
 use drives::TargetSpec;
@@ -22,9 +24,7 @@ use trace::replay::{Counts, Opener, Options, Original, Plan, Survey};
 use super::ask;
 use super::times::Reference;
 use crate::args::{PlayArgs, ReadingArgs};
-use crate::consent::{self, Said};
 use crate::envelope::seed_of;
-use crate::opening::{self, Opened, Place, Visitor};
 use crate::trace_files::opened;
 
 /// A trace that is read as often as it takes.
@@ -228,11 +228,11 @@ impl Job<'_> {
         let tester = &self.args.tester;
         opening::check_name(on.target, "replayed to")?;
         let cpus = tester.cpus.as_deref();
-        opening::tell_without_effect(on.target, tester.engine, cpus, &[]);
+        opening::note_without_effect(on.target, tester.engine, cpus, &[]);
         let writes = ask::writes(self.args, &self.survey, on.target)?;
         let discards = writes == trace::replay::Writes::Issue;
         let options = Options { writes, discards, ..self.options.clone() };
-        let said = Said { consent: on.consent, allow: &self.args.consent.allow };
+        let said = Consent { consent: on.consent, allow: &self.args.consent.allow };
         match ask::changes(&self.survey, &options) {
             Some(bytes) if on.target.is_real() => {
                 consent::foresee(said, on.target.as_path(), Some(bytes))

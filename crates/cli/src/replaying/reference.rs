@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use documents::replay::{REPLAY, ReferenceBody, ReplayBody};
 use engine::replay::{Reason, Replayed};
+use live::Progress;
 use record::RunId;
 use runner::place::Keep;
 use trace::replay::ReferenceWriter;
@@ -22,7 +23,6 @@ use super::play::{Job, Listener, On, Played, Start};
 use super::times::Reference;
 use crate::args::KeepArgs;
 use crate::envelope::run_id;
-use crate::progress::Progress;
 use crate::records;
 
 /// A replay on a reference drive.

@@ -8,8 +8,12 @@ mod subject;
 use std::io::IsTerminal;
 
 use anyhow::{Context as _, Result};
+use bench::consent::{self, Consent};
+use bench::engines;
+use bench::outputs;
 use block::{Bytes, Nanos};
 use drives::TargetSpec;
+use live::view::go_within;
 use record::{Document, Run, RunId, SamplesFormat, State, Summary};
 use runner::instrument::{Outcome, Resumed, Resumption};
 use runner::recorder::{Beginning, Closed, Recorder};
@@ -19,13 +23,12 @@ use survey::plan::{Planned, PlannedPart};
 use survey::{Seen, conclude};
 
 use crate::args::{Given, SurveyArgs};
-use crate::consent::{self, Said};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::{self, Exit};
 use crate::records::{self, Next};
 use crate::verbs::print_json;
 use crate::verbs::report::page;
-use crate::{engines, live, messages, outputs, recording, setup};
+use crate::{messages, recording, setup};
 
 use keep::{Asked, Kept, Turn};
 use subject::Subject;
@@ -75,7 +78,7 @@ struct Survey<'a> {
 /// # Errors
 /// What makes a survey impossible.
 pub fn main(args: &SurveyArgs, given: &Given) -> Result<Exit> {
-    args.live.check()?;
+    args.live.when(false).check()?;
     if let Some(name) = &args.record.resume {
         return go_on(name, args, given);
     }
@@ -219,7 +222,7 @@ impl<'a> Survey<'a> {
     fn consented(&self) -> Result<()> {
         let is_real_write = self.args.write && !self.subject.is_not_real();
         if is_real_write && self.order.len() > 1 {
-            let said = Said { consent: self.args.consent.as_ref(), allow: &self.args.allow };
+            let said = Consent { consent: self.args.consent.as_ref(), allow: &self.args.allow };
             let most = Some(self.asked.write_budget_bytes);
             drop(consent::ask(said, self.subject.name.as_path(), most)?);
         }
@@ -323,7 +326,7 @@ impl<'a> Survey<'a> {
             instrument.word(),
             instrument.why()
         ));
-        live::go_within(
+        go_within(
             format!(
                 "part {} of {} of a survey: {}",
                 position + 1,

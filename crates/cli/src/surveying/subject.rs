@@ -3,13 +3,14 @@
 use std::fs;
 
 use anyhow::{Context as _, Result, bail};
+use bench::outputs;
 use block::health::Health;
 use block::{Bytes, DriveIdentity, DriveInfo, DriveKind, Stack};
 use drives::{Look, TargetSpec};
 use survey::parts::Sort;
 
+use crate::messages;
 use crate::verbs::health;
-use crate::{messages, outputs};
 
 /// What a survey reads in one piece: of less there is no rate.
 const SMALLEST: Bytes = Bytes(1 << 20);

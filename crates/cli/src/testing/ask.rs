@@ -1,6 +1,7 @@
 //! What a run will take: told before it begins, refused when it is too much.
 
 use anyhow::Result;
+use bench::opening::Writes;
 use block::Bytes;
 use drives::TargetSpec;
 use pts::estimate::Estimate;
@@ -9,7 +10,6 @@ use report::Style;
 
 use crate::exit::Refused;
 use crate::messages;
-use crate::opening::Writes;
 
 /// What is planned on a target.
 pub struct Planned {

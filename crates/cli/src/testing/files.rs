@@ -1,6 +1,7 @@
 //! Tests as they are written to the files that were asked for.
 
 use anyhow::{Result, bail};
+use bench::outputs;
 use block::WallClock as _;
 use pts::body::Body;
 use record::Envelope;
@@ -9,7 +10,7 @@ use views::pts::{charts, csv, pages};
 
 use crate::args::PtsOutputArgs;
 use crate::envelope::SystemClock;
-use crate::{drawings, messages, outputs};
+use crate::{drawings, messages};
 
 /// Writes what the flags ask for into files.
 ///

@@ -9,6 +9,8 @@ use documents::Decode as _;
 use engine::Samples;
 use linux::sysfs::Roots;
 use linux::written;
+use live::Progress;
+use live::page;
 use pts::body::Body;
 use pts::desk::Halt;
 use pts::kept::{Earlier, Keeper, Kept, Standing};
@@ -23,8 +25,6 @@ use serde::{Serialize, Serializer};
 use serde_json::json;
 
 use crate::exit::Refused;
-use crate::live::page;
-use crate::progress::Progress;
 use crate::{messages, recording};
 
 /// Tests on an open drive.
@@ -234,7 +234,7 @@ impl Keeper for Sink<'_> {
                     self.recorder.note(SO_FAR, &so_far);
                 }
                 let facts = || page::of_window(window, self.written, self.budget);
-                self.progress.tell(|model| model.facts = facts());
+                self.progress.update(|model| model.facts = facts());
             }
             Kept::Purged { test, .. } => self.write(&format!("purge before {}", test.word())),
             Kept::Whole { what, .. } => self.write(what),
@@ -243,10 +243,10 @@ impl Keeper for Sink<'_> {
 
     fn stands(&mut self, standing: &Standing) {
         self.progress.note(views::pts::standing(standing));
-        self.progress.tell(|model| {
+        self.progress.update(|model| {
             model.standing = Some(page::of_standing(standing));
             model.tracked = Some(page::tracked(standing));
-            model.tell_left(standing.left);
+            model.set_left(standing.left);
         });
     }
 }

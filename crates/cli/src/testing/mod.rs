@@ -9,10 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use bench::consent;
+use bench::opening::{self, Place, Writes};
+use bench::outputs;
 use clap::ValueEnum as _;
 use documents::instrument::{Instrument, bodies_of_tests};
 use drives::TargetSpec;
 use linux::purge::Method;
+use live::{Display, Progress};
 use pts::body::Body;
 use pts::desk::Halt;
 use pts::kept::Earlier;
@@ -25,11 +29,8 @@ use serde::Serialize;
 use crate::args::{Given, PtsArgs, PtsConsentArgs, PtsOutputArgs, PurgeArgs, TestName};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::{Exit, Refused};
-use crate::live::Showing;
-use crate::opening::{self, Place, Writes};
-use crate::progress::Progress;
+use crate::messages;
 use crate::records::{self, Next};
-use crate::{consent, messages, outputs};
 
 use keep::{TestBodies, Tests};
 use visit::{Tester, Work};
@@ -77,7 +78,7 @@ const BESIDE_RESUME: [&str; 17] = [
 pub fn run(test: TestName, target: &TargetSpec, args: &PtsArgs) -> Result<Exit> {
     let options = options(test, args)?;
     options.check()?;
-    args.output.live.check()?;
+    args.output.live.when(true).check()?;
     check_outputs(&args.output)?;
     let planned = ask::estimate(&options, target)?;
     planned.refuse(target, args.consent.write_budget, args.tbw)?;
@@ -164,7 +165,7 @@ fn resumed<'a>(
         );
     }
     records::check_beside_resume(given, &BESIDE_RESUME)?;
-    args.output.live.check()?;
+    args.output.live.when(true).check()?;
     check_outputs(&args.output)?;
     let runs = args.keep.place.runs()?;
     let id = runs.find(name)?;
@@ -277,7 +278,7 @@ impl Job<'_> {
         let cancel = Arc::new(AtomicBool::new(false));
         let _orderly = linux::signals::orderly(&cancel);
         let how = &self.args.consent;
-        opening::tell_without_effect(&self.target, how.engine, how.cpus.as_deref(), &[]);
+        opening::note_without_effect(&self.target, how.engine, how.cpus.as_deref(), &[]);
         let place = Place {
             target: &self.target,
             engine: self.args.consent.engine,
@@ -308,14 +309,13 @@ impl Job<'_> {
         opened: &opening::Opened<'_>,
         resumed: Option<Resumed>,
     ) -> Result<Made> {
-        let progress = Progress::of(&Showing {
-            flags: self.args.output.live,
+        let progress = Progress::of(&Display {
+            live: self.args.output.live.when(true),
             is_quiet: self.args.output.no_progress,
-            by_default: true,
             verb: &self.verb,
             target: self.target.as_str(),
         })?;
-        progress.tell(|model| model.is_open = true);
+        progress.update(|model| model.is_open = true);
         let keep = self.args.keep.keep();
         let mut tests = Tests {
             rig,

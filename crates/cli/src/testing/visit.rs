@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
+use bench::opening::{Opened, Visitor};
+use bench::other_engine::EngineWay;
 use block::{EngineKind, Environment};
 use engine::{IoPath, Way};
 use linux::purge::Status;
@@ -12,9 +14,7 @@ use pts::rig::{Purged, Rig, TargetRig};
 
 use crate::args::PurgeArgs;
 use crate::messages;
-use crate::opening::{Opened, Visitor};
 use crate::purging;
-use crate::ways::EngineWay;
 
 use super::keep;
 

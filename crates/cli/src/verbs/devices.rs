@@ -1,6 +1,7 @@
 //! `drivescope devices`: what can be measured here, and what must not be touched.
 
 use anyhow::{Context as _, Result, bail};
+use bench::originals;
 use block::quoted;
 use drives::TargetSpec;
 use linux::devices::{self, Device};
@@ -12,7 +13,6 @@ use serde::Serialize;
 use crate::args::DevicesArgs;
 use crate::exit::Exit;
 use crate::messages;
-use crate::probing::originals;
 use crate::verbs::print_json;
 
 #[derive(Serialize)]
@@ -41,7 +41,7 @@ pub fn main(args: &DevicesArgs) -> Result<Exit> {
     if !args.devices.is_empty() {
         devices.retain(|device| args.devices.iter().any(|name| is_named(device, name)));
     }
-    devices.iter().for_each(|device| originals::tell_of(&device.path));
+    devices.iter().for_each(|device| originals::note_pending_at(&device.path));
     if args.json {
         print_json("drivescope.devices/1", Body { devices })?;
     } else {

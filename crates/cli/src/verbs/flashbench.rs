@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use bench::outputs;
 use block::{Bytes, EngineChoice, Nanos};
 use drives::TargetSpec;
 use engine::Bench;
@@ -19,9 +20,9 @@ use workload::plan::Region;
 
 use crate::args::{ProbePlaceArgs, flashbench_help};
 use crate::exit::{Exit, Refused};
+use crate::messages;
 use crate::probing::{Opened, with_bench};
 use crate::verbs::{print, version};
-use crate::{messages, outputs};
 
 /// flashbench itself knows no limit; what it is asked for is bounded by its options.
 const DAYS: Nanos = Nanos::secs(7 * 86_400);

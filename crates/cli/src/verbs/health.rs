@@ -4,6 +4,9 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
+use bench::durable;
+use bench::originals;
+use bench::outputs;
 use block::health::{Change, Health, Standing};
 use block::{Layer, Leaf, Medium, Stack, WallClock};
 use drives::{Look, TargetSpec};
@@ -15,11 +18,9 @@ use report::Style;
 use serde::{Deserialize, Serialize};
 
 use crate::args::{HealthArgs, Patient, RECORDING};
-use crate::durable;
 use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
-use crate::probing::originals;
-use crate::{messages, outputs};
+use crate::messages;
 
 /// The form of the body.
 const SCHEMA: &str = "drivescope.health/1";
@@ -41,7 +42,7 @@ pub fn main(args: &HealthArgs) -> Result<Exit> {
     args.record_commands.as_deref().map_or(Ok(()), outputs::declare)?;
     let earlier = args.since.as_deref().map(earlier).transpose()?;
     if let Patient::Drive(target) = &args.device {
-        originals::tell_of(target.as_path());
+        originals::note_pending_at(target.as_path());
     }
     let (stack, drives) = ask(args)?;
     let changes =

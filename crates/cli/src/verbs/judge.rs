@@ -5,6 +5,7 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use live::progress::{self, Bar};
 use pts::judge::{self, Format, Given, Judged, Known, Start};
 use serde::Serialize;
 use stats::Verdict;
@@ -13,7 +14,6 @@ use crate::args::JudgeArgs;
 use crate::exit::Exit;
 use crate::inputs;
 use crate::messages;
-use crate::progress::{self, Bar};
 use crate::verbs::print_json;
 use crate::whose::{self, Reader};
 

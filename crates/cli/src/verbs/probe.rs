@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use bench::outputs;
 use block::quoted;
 use clap::Subcommand as _;
 use probe::{Task, align, capacity, scatter};
 
 use crate::args::{ChainArgs, Given, PlainArgs, ProbeArgs, ProbeVerb, ScatterArgs};
 use crate::exit::Exit;
+use crate::messages;
 use crate::probing::{Job, Made, must_write, restore};
-use crate::{messages, outputs};
 
 /// Runs the verb.
 ///

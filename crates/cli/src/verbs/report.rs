@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use bench::outputs;
 use block::quoted;
 use block::text::harmless;
 use documents::recorded::Recorded;
@@ -15,9 +16,9 @@ use views::reporting as view;
 
 use crate::args::{PlaceArgs, ReportArgs};
 use crate::exit::Exit;
+use crate::messages;
 use crate::recorded;
 use crate::verbs::print_json;
-use crate::{messages, outputs};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.report/1";

@@ -1,6 +1,7 @@
 //! `drivescope rerun RUN`: a recorded run, made again and compared.
 
 use anyhow::{Context as _, Result, bail};
+use bench::engines;
 use block::EngineChoice;
 use documents::instrument::Instrument;
 use mark::Body;
@@ -15,12 +16,12 @@ use crate::args::{PlaceArgs, RerunArgs};
 use crate::envelope::run_id;
 use crate::exit::Exit;
 use crate::measure::Job;
+use crate::messages;
 use crate::recording::RunMode;
 use crate::records;
 use crate::session::{self, Session};
-use crate::setup::{Setup, file_size};
+use crate::setup::{Setup, engine_of, file_size};
 use crate::verbs::resume::trace_cap;
-use crate::{engines, messages};
 
 /// The repetition as every mark is printed, and beside it how it compares.
 #[derive(Serialize)]
@@ -57,7 +58,7 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
     let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
     let mut target = setup.target_args(args.consent.clone())?;
     target.engine = args.engine.unwrap_or(EngineChoice::From(target.engine.first()));
-    setup.engine = engines::of(&target).to_string();
+    setup.engine = engine_of(&target).to_string();
     setup.engine_refused = engines::refused();
     "rerun".clone_into(&mut setup.verb);
     setup.repeats = Some(id.clone());

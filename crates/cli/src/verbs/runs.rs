@@ -9,6 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, bail};
+use bench::originals;
+use bench::outputs;
+use bench::outputs::Part;
 use block::quoted;
 use documents::instrument::Instrument;
 use linux::scratch;
@@ -22,12 +25,10 @@ use printed::tell;
 use crate::args::{PlaceArgs, RunsForm, RunsVerb};
 use crate::exit::{Exit, Refused};
 use crate::known_drives::Named;
-use crate::outputs::Part;
-use crate::probing::originals;
 use crate::recorded::whole_envelope;
 use crate::verbs::{self, trace};
 use crate::whose::{self, Reader};
-use crate::{messages, outputs, probing, purging, records, replaying, session, surveying, testing};
+use crate::{messages, probing, purging, records, replaying, session, surveying, testing};
 
 /// Runs the verb.
 ///
@@ -181,7 +182,9 @@ fn remove(names: &[String], place: &PlaceArgs, yes: bool, json: bool) -> Result<
     let ids = found(&runs, names)?;
     let list = ids.iter().map(RunId::as_str).collect::<Vec<_>>().join(", ");
     let count = report::number::counted(ids.len(), "run");
-    if let Some(left) = originals::pending(place).iter().find(|left| ids.contains(&left.run_id)) {
+    if let Some(left) =
+        originals::pending(place.runs_dir.as_deref()).iter().find(|left| ids.contains(&left.run_id))
+    {
         let words = originals::in_words(left, &left.target);
         return Err(Refused(format!("{}: {words}", left.target)).into());
     }

@@ -5,12 +5,13 @@ mod serve;
 mod served;
 
 use anyhow::Result;
+use bench::opening;
 use report::Style;
 
 use crate::args::{SimArgs, SimVerb};
 use crate::exit::Exit;
+use crate::messages;
 use crate::verbs::print_json;
-use crate::{messages, opening};
 
 /// Runs the verb.
 ///

@@ -9,14 +9,14 @@ use crate::args::{Given, Span, SweepArgs, SweepLoadArgs, SweepOrder, TargetArgs}
 use crate::envelope::{run_id, seed_of};
 use crate::exit::Exit;
 use crate::measure::Job;
+use crate::messages;
 use crate::recording::RunMode;
 use crate::session::Session;
-use crate::setup::Setup;
+use crate::setup::{Setup, engine_of};
 use crate::swept::SweepFiles;
 use crate::verbs::mark::SIZE;
 use crate::verbs::print_json;
 use crate::verbs::resume::{self, Asked};
-use crate::{engines, messages};
 
 /// The form of what `--plan --json` prints.
 const PLAN_SCHEMA: &str = "drivescope.sweep-plan/1";
@@ -128,7 +128,7 @@ fn swept(args: &SweepArgs) -> Result<Swept> {
             SweepOrder::Interleaved => Order::Interleaved,
             SweepOrder::Blocked => Order::Blocked,
         },
-        engine: is_engine_varied.then(|| engines::of(&args.target)),
+        engine: is_engine_varied.then(|| engine_of(&args.target)),
     };
     let sweep = Sweep::new(args.vary.clone(), args.one_at_a_time, base)?;
     let limits =

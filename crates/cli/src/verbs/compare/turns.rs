@@ -4,6 +4,7 @@ use std::fs;
 use std::thread;
 
 use anyhow::{Result, anyhow};
+use bench::consent;
 use drives::TargetSpec;
 use mark::Options;
 use mark::compare::letter;
@@ -19,13 +20,13 @@ use crate::args::{CompareArgs, ConsentArgs, KeepArgs, LiveArgs, OutputArgs, Targ
 use crate::envelope::run_id;
 use crate::exit::Refused;
 use crate::measure::Job;
+use crate::messages;
 use crate::recording::RunMode;
 use crate::session::{Made, Notes, Session};
 use crate::setup::Setup;
 use crate::turns::{Turn, Turns};
 use crate::verbs::mark::{SIZE, default_size, options};
 use crate::verbs::resume::Recorded;
-use crate::{consent, messages};
 
 /// Most single I/Os kept of a run, when they are kept.
 const SAMPLES_MAX: u64 = 1_000_000;

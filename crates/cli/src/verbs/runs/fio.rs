@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use bench::outputs;
 use record::Integrity;
 use serde_json::json;
 
 use super::printed::tell;
 use crate::args::PlaceArgs;
 use crate::exit::Exit;
-use crate::{messages, outputs, records, session};
+use crate::{messages, records, session};
 
 /// Exports the one run that is named.
 ///

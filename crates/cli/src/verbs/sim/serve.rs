@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use bench::opening;
 use block::{Bytes, DriveInfo, Nanos, Target as _, Time, WallClock as _};
 use report::Style;
 use serde::Serialize;
@@ -15,8 +16,8 @@ use serve::{Backing, Ended, Options, RealTime, Served, Tally};
 use crate::args::ServeArgs;
 use crate::envelope::SystemClock;
 use crate::exit::Exit;
+use crate::messages;
 use crate::verbs::print_json;
-use crate::{messages, opening};
 
 /// How often it is looked whether service is to end.
 const LOOK: Duration = Duration::from_millis(50);

@@ -1,14 +1,15 @@
 //! `drivescope trace analyze`.
 
 use anyhow::{Result, ensure};
+use bench::outputs;
 use report::Styled;
 use report::chart::Ground;
 use trace::analyze;
 
 use crate::args::TraceAnalyzeArgs;
 use crate::exit::Exit;
+use crate::messages;
 use crate::verbs::print_json;
-use crate::{messages, outputs};
 
 use crate::trace_files::opened;
 

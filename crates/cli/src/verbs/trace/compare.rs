@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, Result};
 use drives::TargetSpec;
+use live::Progress;
 use record::{Document, RunId, State, Summary};
 use runner::instrument::{Ended, Outcome, Running};
 use trace::replay::compare::{Side, Suits, order};
@@ -12,7 +13,6 @@ use trace::replay::{Mode, Score, Statement, compare};
 use crate::args::TraceCompareArgs;
 use crate::envelope::run_id;
 use crate::exit::Exit;
-use crate::progress::Progress;
 use crate::replaying::{
     self, Begin, COMPARE, CompareBody, Ear, Heard, Job, On, Played, Reference, ReferenceBody,
     Replaying, Start, Wanted, drive_of, referred,

@@ -1,14 +1,15 @@
 //! `drivescope trace export`.
 
 use anyhow::Result;
+use bench::outputs;
 use serde::Serialize;
 use trace::export::{Exported, blktrace, fio, msr};
 use trace::{Source, TraceError};
 
 use crate::args::{ExportFormat, TraceExportArgs};
 use crate::exit::Exit;
+use crate::messages;
 use crate::verbs::print_json;
-use crate::{messages, outputs};
 
 use crate::trace_files::{existing, in_the_way, opened};
 

@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use anyhow::Result;
+use bench::outputs;
 use documents::trace_import::{FileWritten, Imported};
 use trace::container::{Existing, Writer};
 use trace::{Source, TraceError, each_batch};
 
 use crate::args::TraceImportArgs;
 use crate::exit::Exit;
+use crate::messages;
 use crate::verbs::print_json;
-use crate::{messages, outputs};
 
 use crate::trace_files::{existing, in_the_way, opened};
 

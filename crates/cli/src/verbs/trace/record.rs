@@ -10,10 +10,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use bench::outputs;
 use block::{Nanos, WallClock as _};
 use documents::trace_record::{Body, Ended, Recording};
 use drives::TargetSpec;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use linux::sysfs::Roots;
 use linux::tracer::{self, Options, Recorded, Subject, Tracer};
 use record::RunId;
@@ -22,8 +22,8 @@ use report::{Style, number};
 use crate::args::TraceRecordArgs;
 use crate::envelope::{SystemClock, arguments};
 use crate::exit::Exit;
+use crate::messages;
 use crate::verbs::print_json;
-use crate::{messages, outputs};
 
 use command::Command;
 use keep::{Keeper, Kept};
@@ -148,7 +148,7 @@ struct Watch<'a> {
 impl Watch<'_> {
     /// Returns when the command or the time has ended, or somebody wishes it, or it cannot go on.
     fn until_the_end(&self, tracer: &Tracer<Keeper>, mut command: Option<&mut Command>) {
-        let bar = progress(!self.args.no_progress);
+        let bar = live::progress::timer("recording", !self.args.no_progress);
         let until = self.args.duration.map(|span| self.begun + Duration::from_nanos(span.0));
         for look in 0u32.. {
             let over = until.is_some_and(|until| Instant::now() >= until)
@@ -162,21 +162,13 @@ impl Watch<'_> {
             if look.is_multiple_of(DRAW) {
                 let (events, lost) = (tracer.events() as f64, tracer.lost() as f64);
                 let lost = if lost > 0.0 { number::thousands(lost) } else { "none".to_owned() };
-                bar.set_message(format!("{} events, {lost} lost", number::thousands(events)));
+                bar.set_message(&format!("{} events, {lost} lost", number::thousands(events)));
             }
             let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
             thread::sleep(left.min(LOOK));
         }
         bar.finish_and_clear();
     }
-}
-
-fn progress(wanted: bool) -> ProgressBar {
-    let target = if wanted { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(None, target);
-    let style = ProgressStyle::with_template("recording {elapsed:>4}  {msg}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-    bar
 }
 
 fn body(

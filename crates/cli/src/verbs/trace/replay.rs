@@ -1,8 +1,10 @@
 //! `drivescope trace replay`.
 
 use anyhow::Result;
+use bench::outputs;
 use block::quoted;
 use engine::replay::Reason;
+use live::{Display, Progress};
 use record::{Document, RunId};
 use runner::instrument::Ended;
 use trace::replay::Limit;
@@ -10,20 +12,18 @@ use trace::replay::Limit;
 use crate::args::TraceReplayArgs;
 use crate::envelope::run_id;
 use crate::exit::Exit;
-use crate::live::Showing;
-use crate::progress::Progress;
 use crate::replaying::{
     self, Begin, Ear, Heard, Job, On, Played, REPLAY, Reference, ReplayBody, Replaying, Start,
     Verified, Wanted, drive_of, referred, verified,
 };
-use crate::{messages, outputs, records};
+use crate::{messages, records};
 
 /// Runs the verb.
 ///
 /// # Errors
 /// What makes a replay impossible.
 pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
-    args.live.check()?;
+    args.live.when(true).check()?;
     args.save.as_deref().map_or(Ok(()), outputs::declare)?;
     let job = Job::new(&args.trace, &args.reading, &args.play)?;
     // Before the reference drive is written to: a replay that is refused must not have cost it its data.
@@ -96,10 +96,9 @@ fn played(
     let on = On { target: &args.target, consent: word(args), seed: job.seed };
     let wanted = Wanted { save: args.save.as_deref(), check: args.verify };
     let replay = || -> Result<(Played, Heard)> {
-        let progress = Progress::of(&Showing {
-            flags: args.live,
+        let progress = Progress::of(&Display {
+            live: args.live.when(true),
             is_quiet: args.no_progress,
-            by_default: true,
             verb: "trace replay",
             target: args.target.as_str(),
         })?;

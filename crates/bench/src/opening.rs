@@ -1,22 +1,21 @@
-//! From a name to an open drive with what stands around it: the glue that probing and replaying share.
+//! Opens a target for an instrument: its name is checked, consent asked for, the engine chosen.
 
 use anyhow::{Context as _, Result, bail};
 use block::{Bytes, DriveIdentity, EngineChoice, EngineKind, Environment};
 use drives::{OpenDrive, OpenRequest, OpenTarget, TargetSpec, VirtualSpec};
 use linux::gate::Permit;
 use linux::target::AnyTarget;
+use runner::messages;
 
-use crate::args::PlaceArgs;
-use crate::consent::{self, Said};
-use crate::probing::originals;
-use crate::{engines, messages, outputs};
+use crate::consent::{self, Consent};
+use crate::{engines, originals, outputs};
 
-/// What is to be opened, and what may be done there.
+/// A target to open, and the permissions for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// Block device, file, virtual drive or `null:`.
     pub target: &'a TargetSpec,
-    /// How I/O is issued to a real drive.
+    /// Engine for a real drive.
     pub engine: EngineChoice,
     /// CPUs that submitters are kept on.
     pub cpus: Option<&'a [usize]>,
@@ -26,17 +25,17 @@ pub struct Place<'a> {
     pub write: bool,
     /// The word of consent.
     pub consent: Option<&'a String>,
-    /// What may be lost.
+    /// Hazards that the user allowed, by name.
     pub allow: &'a [String],
     /// Seed of a virtual drive's own noise.
     pub seed: Option<u64>,
-    /// What cannot be done with a wrong name, as the end of "cannot be …".
+    /// The use of the target, as the end of "cannot be …" when its name is wrong.
     pub what: &'static str,
 }
 
-/// Says which flags do nothing on a drive that no kernel stands before. Only those that were set to something else than
+/// Reports flags that have no effect without a kernel in front of the drive. Only those that were set to something else than
 /// their default: who leaves them alone expects nothing of them.
-pub fn tell_without_effect(
+pub fn note_without_effect(
     target: &TargetSpec,
     engine: EngineChoice,
     cpus: Option<&[usize]>,
@@ -62,9 +61,9 @@ pub fn tell_without_effect(
 
 /// A drive that is open.
 pub struct Opened<'a> {
-    /// Who it is.
+    /// Its identity.
     pub identity: DriveIdentity,
-    /// How I/O is issued: `io_uring`, `libaio`, `psync`, `virtual`, `null`.
+    /// Its engine: `io_uring`, `libaio`, `psync`, `virtual`, `null`.
     pub engine: String,
     /// True when it may be written to.
     pub may_write: bool,
@@ -77,14 +76,14 @@ pub struct Opened<'a> {
 /// Opens what is open once more.
 pub type Again<'a> = &'a dyn Fn(EngineKind) -> Result<AnyTarget>;
 
-/// What will be written.
+/// Bytes that will be written.
 #[derive(Clone, Copy, Debug)]
 pub enum Writes {
     /// Nothing.
     Nothing,
     /// So much at most.
     AtMost(Bytes),
-    /// What the drive takes in the time.
+    /// As many as the drive takes in the time.
     Unbounded,
 }
 
@@ -107,7 +106,7 @@ impl From<Option<Bytes>> for Writes {
 
 /// Does something with a drive that is open, whatever sort it is.
 pub trait Visitor {
-    /// What comes of it.
+    /// Its result.
     type Out;
 
     /// Is handed the drive.
@@ -127,7 +126,7 @@ pub trait Visitor {
 /// `--write`; otherwise it is opened for reading alone.
 ///
 /// # Errors
-/// What makes it impossible, each with what to do; [`crate::exit::Refused`] inside when it is the safety gate that
+/// When it cannot be opened, with what to do; [`runner::exit::Refused`] inside when it is the safety gate that
 /// says no; and the errors of `visitor`.
 pub fn open<V: Visitor>(
     place: Place<'_>,
@@ -155,7 +154,7 @@ pub fn open_held<V: Visitor>(
     let permit = match writes.into().most().filter(|_| place.write && target.is_real()) {
         _ if held.is_some() => held,
         Some(most) => {
-            let said = Said { consent: place.consent, allow: place.allow };
+            let said = Consent { consent: place.consent, allow: place.allow };
             Some(consent::ask(said, target.as_path(), most)?)
         }
         None => None,
@@ -173,7 +172,7 @@ pub fn open_held<V: Visitor>(
         note_rounding(spec, opened.info().capacity_bytes);
     }
     if target.is_real() {
-        originals::tell(&identity, &PlaceArgs::default());
+        originals::note_pending(&identity);
     }
     let same = match &opened {
         OpenTarget::Real(target) => Some(target.try_clone()?),

@@ -1,12 +1,12 @@
-//! How much was done when, in bounded memory however long it goes on.
+//! Rates over time in bounded memory.
 
 use std::collections::VecDeque;
 
 use block::{Bytes, Nanos};
 
-/// Most points of a course; a plot in a terminal has fewer columns with two dots each.
+/// Most points of a series; a plot in a terminal has fewer columns with two dots each.
 const POINTS_MAX: usize = 256;
-/// Time that a point stands for at first.
+/// Length of an interval at first.
 const POINT: u64 = 100_000_000;
 /// Time that the present rate is taken over.
 const PRESENT: u64 = 1_000_000_000;
@@ -20,21 +20,21 @@ pub struct Rates {
     pub bytes: f64,
 }
 
-/// What was done in each stretch of time from the beginning on. Stretches become twice as long when there are too many.
+/// Work done in each interval from the beginning on. Intervals become twice as long when there are too many.
 #[derive(Clone, Debug)]
-pub struct Course {
+pub struct RateSeries {
     width: u64,
     points: Vec<(f64, f64)>,
     until: u64,
 }
 
-impl Default for Course {
-    fn default() -> Course {
-        Course { width: POINT, points: Vec::new(), until: 0 }
+impl Default for RateSeries {
+    fn default() -> RateSeries {
+        RateSeries { width: POINT, points: Vec::new(), until: 0 }
     }
 }
 
-impl Course {
+impl RateSeries {
     /// Adds what was done in the `length` before `at`, evenly.
     pub fn add(&mut self, at: Nanos, length: Nanos, ios: u64, bytes: Bytes) {
         let (from, to) = (at.0.saturating_sub(length.0), at.0);
@@ -95,7 +95,7 @@ impl Recent {
         }
     }
 
-    /// The rate; none before anything was told.
+    /// The rate; `None` before the first interval.
     pub fn rates(&self) -> Option<Rates> {
         let span = PRESENT.min(self.until.0);
         if span == 0 {
@@ -116,10 +116,10 @@ impl Recent {
 mod tests {
     use super::*;
 
-    // Breaks when a run of days fills the memory, or its curve tells another rate than was there.
+    // Breaks when a run of days fills the memory, or its curve shows another rate than was there.
     #[test]
     fn days_of_a_constant_rate_stay_a_constant_rate() {
-        let mut course = Course::default();
+        let mut course = RateSeries::default();
         for second in 1..=200_000u64 {
             let at = Nanos(second * 1_000_000_000);
             course.add(at, Nanos(1_000_000_000), 100, Bytes(5_000_000));
@@ -135,7 +135,7 @@ mod tests {
     // Breaks when a fall of the rate is seen at another time than it was, or not at all.
     #[test]
     fn a_fall_is_where_it_was() {
-        let mut course = Course::default();
+        let mut course = RateSeries::default();
         for tenth in 1..=1000u64 {
             let bytes = if tenth <= 400 { 10_000_000 } else { 1_000_000 };
             course.add(Nanos(tenth * POINT), Nanos(POINT), 1, Bytes(bytes));
@@ -145,7 +145,7 @@ mod tests {
         assert!((39.0..=40.0).contains(&(last as f64 / 1e9)), "fast until {last} ns");
     }
 
-    // Breaks when several submitters are told as one of them: the line of progress showed a quarter of four.
+    // Breaks when several submitters are shown as one of them: the line of progress showed a quarter of four.
     #[test]
     fn submitters_add_up_and_the_past_is_past() {
         let mut recent = Recent::default();

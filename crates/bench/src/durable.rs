@@ -1,4 +1,4 @@
-//! Files that are still there, whole, when the power goes after the program has told of them.
+//! Files that survive a power cut from the moment at which the program reports them.
 
 use std::fs::{self, File};
 use std::io;
@@ -7,7 +7,7 @@ use std::path::Path;
 use record::{Files as _, RealFiles};
 
 /// Makes the content of the file at `path` durable, and its name. Until then a power cut can leave the name with
-/// nothing in it, or the content without a name. What is no regular file, such as a pipe, is left alone.
+/// nothing in it, or the content without a name. Pipes and other special files are left alone.
 ///
 /// # Errors
 /// The kernel's answer.

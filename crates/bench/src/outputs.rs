@@ -15,8 +15,8 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use trace::{Existing, FileId, Pending};
 
-use crate::exit::Refused;
-use crate::messages;
+use runner::exit::Refused;
+use runner::messages;
 
 /// An output that was named.
 struct Declared {
@@ -236,7 +236,7 @@ pub fn check_dir(path: &Path) -> Result<()> {
     refuse(path)
 }
 
-/// That a file cannot be written, why, and what to do.
+/// The error that a file cannot be written, with its reason and what to do.
 pub fn cannot(path: &Path) -> impl FnOnce(io::Error) -> anyhow::Error {
     let path = path.display().to_string();
     move |error| match error.kind() {

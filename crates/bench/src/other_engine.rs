@@ -1,11 +1,11 @@
-//! The kernel's other engines on a file or device that is open: for whatever compares engines.
+//! The kernel's other engines on a file or device that is open: for comparisons of engines.
 
 use block::{EngineKind, Environment, RunSink};
 use engine::{Control, EngineError, Samples, Way};
 use linux::target::AnyTarget;
 use workload::plan::{Content, Region, Step};
 
-/// What is open, with another engine.
+/// An open target with another engine.
 pub struct EngineWay {
     engine: EngineKind,
     target: AnyTarget,
@@ -17,7 +17,7 @@ impl EngineWay {
         EngineWay { engine, target }
     }
 
-    /// What the kernel refused so far, in words, where a slower way was taken instead.
+    /// Requests that the kernel refused so far, where a slower way was taken instead.
     pub fn notes(&mut self) -> Vec<String> {
         drives::of_real(&mut self.target).notes()
     }

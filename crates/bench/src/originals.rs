@@ -14,10 +14,10 @@ use linux::sysfs::Roots;
 use linux::target::{OpenOptions, RealTarget};
 use probe::capacity::Kept;
 use record::{Guarded, ORIGINALS, Originals, RunId, Vault};
+use runner::exit::Refused;
+use runner::{messages, place};
 
-use crate::args::PlaceArgs;
-use crate::exit::Refused;
-use crate::{consent, messages};
+use crate::consent;
 
 /// In a runs directory, or in one that the user names.
 const FOLDER: &str = ".originals";
@@ -33,9 +33,9 @@ fn own() -> Vec<PathBuf> {
 }
 
 /// Everywhere that original data or a description of it may be, most likely first.
-fn dirs(place: &PlaceArgs) -> Vec<PathBuf> {
-    let of = |place: &PlaceArgs| place.runs().ok().map(|runs| absolute(runs.dir()));
-    let runs = [of(place), of(&PlaceArgs::default())].into_iter().flatten();
+fn dirs(runs_dir: Option<&Path>) -> Vec<PathBuf> {
+    let of = |named| place::runs(named).ok().map(|runs| absolute(runs.dir()));
+    let runs = [of(runs_dir), of(None)].into_iter().flatten();
     let mut dirs: Vec<PathBuf> = Vec::new();
     for dir in runs.map(|runs| runs.join(FOLDER)).chain(own().into_iter().filter(|dir| is_own(dir)))
     {
@@ -57,9 +57,9 @@ fn is_own(dir: &Path) -> bool {
 }
 
 /// Original data that is still to be put back, newest first.
-pub fn pending(place: &PlaceArgs) -> Vec<Originals> {
+pub fn pending(runs_dir: Option<&Path>) -> Vec<Originals> {
     let mut all: Vec<Originals> = Vec::new();
-    for vault in dirs(place).into_iter().map(Vault::at) {
+    for vault in dirs(runs_dir).into_iter().map(Vault::at) {
         for originals in vault.list() {
             let is_known = all.iter().any(|known| known.run_id == originals.run_id);
             if !is_known && !vault.is_live(&originals) {
@@ -72,24 +72,24 @@ pub fn pending(place: &PlaceArgs) -> Vec<Originals> {
 }
 
 /// The original data that is still to be put back on this drive.
-fn pending_on(identity: &DriveIdentity, place: &PlaceArgs) -> Vec<Originals> {
+fn pending_on(identity: &DriveIdentity, runs_dir: Option<&Path>) -> Vec<Originals> {
     let is_of = |originals: &Originals| {
         DriveIdentity::decode(originals.drive.clone())
             .is_ok_and(|drive| drive.difference(identity).is_none())
     };
-    pending(place).into_iter().filter(is_of).collect()
+    pending(runs_dir).into_iter().filter(is_of).collect()
 }
 
 /// The original data that is meant by `name`: the id of its run, the beginning of one, `last`, or a description's path.
 ///
 /// # Errors
 /// When there is none, or more than one.
-pub fn find(name: &str, place: &PlaceArgs) -> Result<Originals> {
+pub fn find(name: &str, runs_dir: Option<&Path>) -> Result<Originals> {
     let path = Path::new(name);
     if path.is_file() {
         return Ok(Vault::at(absolute(path.parent().unwrap_or(Path::new(".")))).read(path)?);
     }
-    let mut all = pending(place);
+    let mut all = pending(runs_dir);
     let ids = all.iter().map(|one| one.run_id.to_string()).collect::<Vec<_>>().join(", ");
     all.retain(|one| name == "last" || !name.is_empty() && one.run_id.as_str().starts_with(name));
     match all.len() {
@@ -103,20 +103,20 @@ pub fn find(name: &str, place: &PlaceArgs) -> Result<Originals> {
     }
 }
 
-/// Runs that were told of, so that a command says each only once.
-static TOLD: Mutex<Vec<RunId>> = Mutex::new(Vec::new());
+/// Runs whose original data was reported, so that a command does it only once.
+static REPORTED: Mutex<Vec<RunId>> = Mutex::new(Vec::new());
 
-/// Says nothing more of `id`.
+/// Reports `id` no more; false when it was reported before.
 pub fn hush(id: &RunId) -> bool {
-    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_new = !told.contains(id);
-    told.push(id.clone());
+    let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_new = !reported.contains(id);
+    reported.push(id.clone());
     is_new
 }
 
 /// Says which original data is still to be put back on a drive that a command names.
-pub fn tell(identity: &DriveIdentity, place: &PlaceArgs) {
-    for originals in pending_on(identity, place) {
+pub fn note_pending(identity: &DriveIdentity) {
+    for originals in pending_on(identity, None) {
         if hush(&originals.run_id) {
             let name = &identity.name;
             messages::note(&format!("{name}: {}", in_words(&originals, name)));
@@ -124,10 +124,9 @@ pub fn tell(identity: &DriveIdentity, place: &PlaceArgs) {
     }
 }
 
-/// As [`tell`], of a device or file that is not open yet.
-pub fn tell_of(path: &Path) {
-    let place = PlaceArgs::default();
-    if pending(&place).is_empty() {
+/// As [`note_pending`], of a device or file that is not open yet.
+pub fn note_pending_at(path: &Path) {
+    if pending(None).is_empty() {
         return;
     }
     let roots = Roots::default();
@@ -135,15 +134,15 @@ pub fn tell_of(path: &Path) {
     // What cannot be opened says so by itself.
     let Ok(mut target) = RealTarget::open(path, OpenOptions::default()) else { return };
     target.describe(|info| linux::describe::describe(&roots, &stack, info));
-    tell(&linux::describe::identify(&roots, &stack, path, target.info()), &place);
+    note_pending(&linux::describe::identify(&roots, &stack, path, target.info()));
 }
 
 /// Refuses to overwrite stamps as if they were original data.
 ///
 /// # Errors
 /// [`Refused`], with the command that puts the data back.
-pub fn refuse(identity: &DriveIdentity, place: &PlaceArgs) -> Result<()> {
-    match pending_on(identity, place).first() {
+pub fn refuse(identity: &DriveIdentity, runs_dir: Option<&Path>) -> Result<()> {
+    match pending_on(identity, runs_dir).first() {
         None => Ok(()),
         Some(first) => {
             let (name, id) = (&identity.name, &first.run_id);
@@ -156,7 +155,7 @@ pub fn refuse(identity: &DriveIdentity, place: &PlaceArgs) -> Result<()> {
     }
 }
 
-/// What is to be put back, and how.
+/// Message about data that is to be put back, with the command for it.
 pub fn in_words(originals: &Originals, name: &str) -> String {
     format!(
         "probe run {} was killed before it had put back {} of original data, which is saved in {}; put it back: {}",
@@ -173,11 +172,11 @@ fn command(originals: &Originals, name: &str) -> String {
     format!("drivescope probe --restore {id} {} {flags}", block::quoted(name))
 }
 
-/// Where the original data of one probing is saved.
+/// The saved original data of one probe run.
 pub struct Saving {
     /// `None` where the user agreed that it is kept in memory only.
     dir: Option<PathBuf>,
-    /// Where descriptions are found by commands that know nothing of `dir`.
+    /// Directory in which commands that do not know `dir` find descriptions.
     known: Option<PathBuf>,
     /// All but salt and places.
     of: Originals,
@@ -191,7 +190,7 @@ impl Saving {
     /// # Errors
     /// When the drive cannot be described.
     pub fn new(dir: Option<PathBuf>, run_id: &RunId, identity: &DriveIdentity) -> Result<Saving> {
-        let known = PlaceArgs::default().runs().ok();
+        let known = place::runs(None).ok();
         let known = known.map(|runs| absolute(runs.dir()).join(FOLDER));
         let of = Originals {
             schema: ORIGINALS.to_owned(),
@@ -262,10 +261,10 @@ impl Drop for Saving {
 /// Removes original data that was put back, and every description of it.
 ///
 /// # Errors
-/// What a file operation answered.
-pub fn discard(originals: &Originals, place: &PlaceArgs) -> Result<()> {
+/// The answer of a file operation.
+pub fn discard(originals: &Originals, runs_dir: Option<&Path>) -> Result<()> {
     let beside = originals.data.parent().map(Path::to_path_buf);
-    for dir in beside.into_iter().chain(dirs(place)) {
+    for dir in beside.into_iter().chain(dirs(runs_dir)) {
         Vault::at(dir).discard(originals)?;
     }
     Ok(())
@@ -282,9 +281,9 @@ fn make(dir: &Path) -> std::io::Result<()> {
 ///
 /// # Errors
 /// When the directory that the user named will not do, and [`Refused`].
-pub fn place(
+pub fn choose(
     named: Option<&Path>,
-    place: &PlaceArgs,
+    runs_dir: Option<&Path>,
     target: &str,
     most: Bytes,
 ) -> Result<Option<PathBuf>> {
@@ -295,7 +294,7 @@ pub fn place(
         fits(&dir, &drive, most).map_err(anyhow::Error::msg).with_context(said)?;
         return Ok(Some(dir));
     }
-    let runs = place.runs().ok().map(|runs| absolute(runs.dir()).join(FOLDER));
+    let runs = place::runs(runs_dir).ok().map(|runs| absolute(runs.dir()).join(FOLDER));
     let why = match runs.as_ref().map(|dir| (dir, fits(dir, &drive, most))) {
         Some((dir, Ok(_))) => return Ok(Some(dir.clone())),
         Some((dir, Err(why))) => format!("{}: {why}", dir.display()),

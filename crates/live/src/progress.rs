@@ -6,9 +6,11 @@ use block::text::harmless_lines;
 use block::{Event, RunSink};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::live::{Live, Model, Recent, Showing};
+use crate::model::Model;
+use crate::rates::Recent;
+use crate::view::{Display, Live};
 
-/// How it goes, for whoever looks.
+/// Progress of a run.
 pub enum Progress {
     /// In a line, if at all.
     Line(Box<Line>),
@@ -22,7 +24,7 @@ pub struct Line {
     step: String,
     phase: String,
     recent: Recent,
-    /// Steps are repeated, and it is told which time it is.
+    /// True when steps are repeated, and numbered.
     repeats: bool,
     /// Lines below it.
     notes: Vec<String>,
@@ -41,10 +43,10 @@ impl Progress {
     ///
     /// # Errors
     /// When a live view is asked for, and the terminal is not good for it.
-    pub fn of(showing: &Showing<'_>) -> Result<Progress> {
-        Ok(match showing.is_live()? {
-            true => Progress::Live(Live::new(showing)),
-            false => Progress::new(!showing.is_quiet),
+    pub fn of(display: &Display<'_>) -> Result<Progress> {
+        Ok(match display.is_live()? {
+            true => Progress::Live(Live::new(display)),
+            false => Progress::new(!display.is_quiet),
         })
     }
 
@@ -52,24 +54,24 @@ impl Progress {
     pub fn once(mut self) -> Progress {
         match &mut self {
             Progress::Line(line) => line.repeats = false,
-            Progress::Live(live) => live.tell(|model| model.is_once = true),
+            Progress::Live(live) => live.update(|model| model.is_once = true),
         }
         self
     }
 
-    /// True where a live view is shown, for whom it is worth while to find out more.
+    /// True where a live view is shown, which can show more than a line.
     pub fn is_live(&self) -> bool {
         matches!(self, Progress::Live(_))
     }
 
-    /// Changes what a live view knows.
-    pub fn tell(&self, change: impl FnOnce(&mut Model)) {
+    /// Changes the model of a live view.
+    pub fn update(&self, change: impl FnOnce(&mut Model)) {
         if let Progress::Live(live) = self {
-            live.tell(change);
+            live.update(change);
         }
     }
 
-    /// Shows `notes` below the line from now on, each in a line of its own. A live view is told more, by [`Self::tell`].
+    /// Shows `notes` below the line from now on, each in a line of its own. A live view shows more, by [`Self::update`].
     pub fn note(&mut self, notes: impl IntoIterator<Item = String>) {
         if let Progress::Line(line) = self {
             line.notes = notes.into_iter().collect();
@@ -96,7 +98,7 @@ impl Line {
     }
 }
 
-/// A line with a bar. What is said in it may come from outside: names of steps, files and drives.
+/// A line with a bar. Its text may come from outside: names of steps, files and drives.
 pub struct Bar(ProgressBar);
 
 impl Bar {
@@ -122,13 +124,21 @@ impl Bar {
     }
 }
 
-/// A line with a bar, as everything here is shown; drawn when stderr is a terminal and `wanted`.
+/// A line with a bar; drawn when stderr is a terminal and `wanted`.
 pub fn bar(wanted: bool) -> Bar {
+    styled(Some(0), TEMPLATE, wanted)
+}
+
+/// A line with the time since it was made; drawn when stderr is a terminal and `wanted`. `what` is a word without braces.
+pub fn timer(what: &str, wanted: bool) -> Bar {
+    styled(None, &format!("{what} {{elapsed:>4}}  {{msg}}"), wanted)
+}
+
+fn styled(length: Option<u64>, template: &str, wanted: bool) -> Bar {
     let target = if wanted { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(Some(0), target);
-    // The template is a constant of this file, and a test reads it.
+    let bar = ProgressBar::with_draw_target(length, target);
     let style =
-        ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(style.progress_chars("━╸ "));
     Bar(bar)
 }

@@ -1,4 +1,4 @@
-//! What this tester can do at most: the engine that measures, on a device that costs nothing.
+//! Limit of the tester: the same engine on a device that costs nothing.
 
 use std::sync::atomic::AtomicBool;
 
@@ -48,7 +48,7 @@ impl<'a> Limit<'a> {
         mark::ceiling(step, plan, (null, through_kernel), &mut self.environment, control)
     }
 
-    /// What the kernel refused meanwhile.
+    /// Requests to the kernel that it refused meanwhile.
     pub fn notes(&self) -> Vec<String> {
         self.nulls.iter().flat_map(|(_, null)| null.notes()).collect()
     }

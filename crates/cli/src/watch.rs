@@ -65,7 +65,7 @@ impl Watch {
         let last = so_far.tests.get(step).and_then(|test| test.runs.last());
         let celsius = last.and_then(|run| run.after.temperature_c);
         let written = so_far.written.iter().map(|(_, bytes)| *bytes).sum();
-        let test = test.map(|test| super::page::of_test(&test, whole, tests));
-        test.into_iter().flatten().chain(super::page::of_run(written, celsius)).collect()
+        let test = test.map(|test| live::page::of_test(&test, whole, tests));
+        test.into_iter().flatten().chain(live::page::of_run(written, celsius)).collect()
     }
 }

@@ -6,11 +6,6 @@
 //! Drawn by our own charts and a few escape sequences. ratatui with crossterm would add some twenty crates, and a second
 //! kind of chart beside the one that `show` and `--plot` have.
 
-mod course;
-mod model;
-pub mod page;
-mod watch;
-
 use std::io::{self, IsTerminal as _, PipeReader, PipeWriter};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
@@ -22,57 +17,67 @@ use anyhow::{Result, bail};
 use block::{Event, RunSink};
 use linux::terminal::{self, Size};
 
-pub use course::Recent;
-pub use model::Model;
-pub use watch::Watch;
+use runner::messages;
 
-use crate::args::LiveArgs;
-use crate::messages;
+use crate::model::Model;
+use crate::page;
 
 /// The smallest terminal that has a live view unasked.
 const LEAST: Size = Size { columns: 80, rows: 24 };
-/// What is over before this is not worth a screen that comes and goes.
+/// A shorter run has no live view: it would only flicker.
 const PATIENCE: Duration = Duration::from_millis(400);
 /// Time from one frame to the next, at least.
 const FRAME: Duration = Duration::from_millis(200);
 
-/// How a run wants to be shown.
+/// When a run has a live view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Always: the user asked for one.
+    Asked,
+    /// Where the terminal is good for it.
+    Possible,
+    /// Never.
+    Never,
+}
+
+/// How a run is displayed.
 #[derive(Clone, Copy, Debug)]
-pub struct Showing<'a> {
-    /// The flags.
-    pub flags: LiveArgs,
-    /// Nothing is to be shown at all.
+pub struct Display<'a> {
+    /// When it has a live view.
+    pub live: When,
+    /// True when no progress is displayed at all.
     pub is_quiet: bool,
-    /// A live view is shown unasked where the terminal is good for it.
-    pub by_default: bool,
-    /// What runs: `pts iops`.
+    /// Verb as the user typed it: `pts iops`.
     pub verb: &'a str,
-    /// On which target.
+    /// Name of the target.
     pub target: &'a str,
 }
 
-impl Showing<'_> {
-    /// Whether a live view is to be shown.
+impl Display<'_> {
+    /// True when the run has a live view.
     ///
     /// # Errors
-    /// When it is asked for, and the terminal is not good for it.
+    /// When the user asked for one, and the terminal is not good for it.
     pub fn is_live(&self) -> Result<bool> {
         if let Some((_, live)) = &*within() {
             return Ok(*live && !self.is_quiet && hindrance().is_none());
         }
-        self.flags.check()?;
-        let unasked = self.by_default && !self.flags.no_live && !self.is_quiet;
-        Ok(self.flags.live || unasked && hindrance().is_none())
+        self.live.check()?;
+        Ok(match self.live {
+            When::Asked => true,
+            When::Possible => !self.is_quiet && hindrance().is_none(),
+            When::Never => false,
+        })
     }
 }
 
-impl LiveArgs {
-    /// Asks whether there is a terminal for what is asked for, before anything is done.
+impl When {
+    /// Checks that the terminal is good for a live view that the user asked for, before anything is done.
     ///
     /// # Errors
-    /// When there is none.
+    /// When it is not.
     pub fn check(self) -> Result<()> {
-        match hindrance().filter(|_| self.live) {
+        match hindrance().filter(|_| self == When::Asked) {
             Some(why) => bail!("--live: {why}; leave it out for a line of progress"),
             None => Ok(()),
         }
@@ -99,7 +104,7 @@ fn hindrance() -> Option<String> {
     }
 }
 
-/// What the runs to come are a part of, and whether they have a live view.
+/// The run that later runs are parts of, and whether it has a live view.
 static WITHIN: Mutex<Option<(String, bool)>> = Mutex::new(None);
 
 fn within() -> MutexGuard<'static, Option<(String, bool)>> {
@@ -126,16 +131,16 @@ struct Shared {
 
 impl Live {
     /// A view from the first event on.
-    pub fn new(showing: &Showing<'_>) -> Live {
-        let mut model = Model::of(showing.verb, showing.target);
+    pub fn new(display: &Display<'_>) -> Live {
+        let mut model = Model::of(display.verb, display.target);
         model.within = within().as_ref().map(|(what, _)| what.clone());
         let (model, is_over) = (Mutex::new(model), AtomicBool::new(false));
         let shared = Shared { model, began: Instant::now(), is_over };
         Live { shared: Arc::new(shared), drawing: None }
     }
 
-    /// Changes what is known.
-    pub fn tell(&self, change: impl FnOnce(&mut Model)) {
+    /// Changes the model.
+    pub fn update(&self, change: impl FnOnce(&mut Model)) {
         change(&mut self.shared.model());
     }
 
@@ -170,7 +175,7 @@ impl Drop for Live {
     }
 }
 
-/// A panic is told on the normal screen.
+/// A panic is reported on the normal screen.
 fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -246,7 +251,7 @@ impl Shared {
         let now = self.began.elapsed();
         let screen = {
             let mut model = self.model();
-            model.said = messages::last_held();
+            model.last_message = messages::last_held();
             page::screen(&model, now)
         };
         let style = report::Style { width: size.columns, ..report::Style::default() };
@@ -261,7 +266,7 @@ impl Shared {
     }
 }
 
-/// What stands on the screen.
+/// Content of the screen.
 #[derive(Default)]
 struct Frame {
     size: Option<Size>,
@@ -269,7 +274,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// What makes the screen show `lines`: only those that differ are written, since a link may be slow.
+    /// Escape sequences that make the screen show `lines`: only those that differ are written, since a link may be slow.
     fn change(&mut self, size: Size, lines: Vec<String>) -> String {
         let mut text = String::new();
         if self.size != Some(size) {

@@ -8,8 +8,7 @@ use linux::engines::{Chosen, choose};
 use rustix::io::Errno;
 use serde_json::{Value, json};
 
-use crate::args::TargetArgs;
-use crate::messages;
+use runner::messages;
 
 /// Answers of the kernel so far, by the engine that was tried first: they hold for the whole process, and are said once.
 static CHOSEN: Mutex<Vec<(EngineKind, Chosen)>> = Mutex::new(Vec::new());
@@ -38,11 +37,6 @@ pub fn chosen(target: &TargetSpec, choice: EngineChoice) -> EngineKind {
     let kind = chosen.kind;
     known.push((first, chosen));
     kind
-}
-
-/// The engine for the target of `args`. Only io_uring polls.
-pub fn of(args: &TargetArgs) -> EngineKind {
-    if args.iopoll { args.engine.first() } else { chosen(&args.target, args.engine) }
 }
 
 /// Engines that the kernel refused, for a record; `None` where it refused none.

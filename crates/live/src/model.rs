@@ -1,4 +1,4 @@
-//! What a live view knows of a run: made of its events, without a clock and without a terminal.
+//! State of a run for a live view: made from its events, without a clock and without a terminal.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use drives::TargetSpec;
 use pts::kept::Left;
 use report::Item;
 
-use super::course::{Course, Recent};
+use crate::rates::{RateSeries, Recent};
 
-/// A run as it stands.
+/// State of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
-    /// What runs on which target.
+    /// Verb and target.
     pub title: String,
-    /// What it is a part of.
+    /// The run that it is a part of.
     pub within: Option<String>,
     /// True when more steps may come than are known.
     pub is_open: bool,
@@ -27,27 +27,27 @@ pub struct Model {
     /// The step at hand.
     pub step: Option<StepAtHand>,
     /// The rate over the time that steps took.
-    pub course: Course,
+    pub course: RateSeries,
     /// The rate now.
     pub recent: Recent,
     /// I/Os and bytes of all steps.
     pub moved: (u64, Bytes),
-    /// What is followed from round to round.
+    /// Figure that is followed from round to round.
     pub tracked: Option<Tracked>,
-    /// What the verb knows, in lines.
+    /// Facts from the verb, in lines.
     pub facts: Vec<Item>,
-    /// How the steady state stands.
+    /// Verdicts about the steady state so far.
     pub standing: Option<String>,
-    /// What was last said beside it.
-    pub said: Option<String>,
+    /// The last message.
+    pub last_message: Option<String>,
     /// True when the user has asked for its end.
     pub is_ending: bool,
     /// Time on the drive's clock of the steps that are over, and of the pauses between them.
     over: Nanos,
-    /// How many they are.
+    /// Number of steps that are over.
     count: u32,
-    /// How long it goes on by the verb's own word, and when it was said on the drive's clock.
-    told: Option<(Left, Nanos)>,
+    /// Time left as the verb announced it, and when it did so on the drive's clock.
+    announced: Option<(Left, Nanos)>,
     /// When the first step began, since the view began.
     began: Option<Duration>,
 }
@@ -57,17 +57,17 @@ pub struct Model {
 pub struct StepAtHand {
     /// Its name.
     pub name: String,
-    /// Which repetition, from 0.
+    /// Repetition, from 0.
     pub run: u32,
     /// Its position in the schedule, from 0.
     pub position: u32,
-    /// How many there are, as far as is known.
+    /// Number of positions, as far as is known.
     pub positions: u32,
     /// Its phase, where it has another name.
     pub phase: String,
-    /// How long it is meant to take, where that is known.
+    /// Planned duration, where it is known.
     pub planned: Option<Nanos>,
-    /// How long it has taken.
+    /// Time spent in it.
     pub at: Nanos,
     is_over: bool,
 }
@@ -75,7 +75,7 @@ pub struct StepAtHand {
 /// Values of one figure, a round each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tracked {
-    /// Which figure, such as `IOPS of RND 4KiB 0/100`.
+    /// Name of the figure, such as `IOPS of RND 4KiB 0/100`.
     pub name: String,
     /// Its values.
     pub values: Vec<f64>,
@@ -136,9 +136,9 @@ impl Model {
         }
     }
 
-    /// Takes the verb's word for how long it goes on from now.
-    pub fn tell_left(&mut self, left: Left) {
-        self.told = Some((left, self.spent()));
+    /// Sets the time left from now on.
+    pub fn set_left(&mut self, left: Left) {
+        self.announced = Some((left, self.spent()));
     }
 
     /// Time spent on the drive's clock.
@@ -148,9 +148,9 @@ impl Model {
         self.over + at_hand
     }
 
-    /// How long it goes on, on the drive's clock; `None` when nobody can tell.
+    /// Time left on the drive's clock; `None` when it is unknown.
     pub fn left(&self) -> Option<Left> {
-        if let Some((left, since)) = self.told {
+        if let Some((left, since)) = self.announced {
             let gone = self.spent().0.saturating_sub(since.0);
             let rest = |span: Nanos| Nanos(span.0.saturating_sub(gone));
             return Some(Left { least: rest(left.least), most: left.most.map(rest) });
@@ -164,14 +164,14 @@ impl Model {
         Some(Left { least: left, most: Some(left) })
     }
 
-    /// How much faster the drive's clock goes than ours, since the first step; `None` before there is anything to go by.
+    /// Speed of the drive's clock relative to ours since the first step; `None` before anything was measured.
     pub fn pace(&self, now: Duration) -> Option<f64> {
         let passed = now.saturating_sub(self.began?).as_secs_f64();
         let spent = self.spent().as_secs_f64();
         (passed > 0.2 && spent > 0.0).then(|| spent / passed)
     }
 
-    /// How far it has come, from 0 to 1, where that is known.
+    /// Share of the run that is over, from 0 to 1, where it is known.
     pub fn share(&self) -> Option<f64> {
         if let Some((_, done, total)) = &self.preparing {
             return (total.0 > 0).then(|| done.0 as f64 / total.0 as f64);
@@ -239,7 +239,7 @@ mod tests {
         model.is_open = true;
         assert_eq!(model.left(), None);
         let (least, most) = (Nanos(10 * SECOND), Some(Nanos(60 * SECOND)));
-        model.tell_left(Left { least, most });
+        model.set_left(Left { least, most });
         model.event(&interval(3), Duration::from_secs(1));
         let left = model.left().unwrap();
         assert_eq!((left.least, left.most), (Nanos(8 * SECOND), Some(Nanos(58 * SECOND))));

@@ -1,4 +1,4 @@
-//! A run that goes on, on a full screen.
+//! Layout of a run in progress on a full screen.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use report::chart::{Axis, Chart, Hue, Layer, Line, LinePoint, Points, Walk};
 use report::{Item, Screen, number};
 use stats::Unit;
 
-use super::course::Rates;
-use super::model::{Model, Tracked};
+use crate::model::{Model, Tracked};
+use crate::rates::Rates;
 
 /// Below this many bytes an I/O, people count I/Os; above it, bytes.
 const SMALL: u64 = 64 << 10;
 
-/// The screen of a run as it stands, `passed` after the view began.
+/// The screen of a run, `passed` after the view began.
 pub fn screen(model: &Model, passed: Duration) -> Screen {
     let mut above: Vec<Item> = model.within.iter().cloned().map(Item::Text).collect();
     above.push(match model.share() {
@@ -26,7 +26,7 @@ pub fn screen(model: &Model, passed: Duration) -> Screen {
     let mut below = vec![Item::Text(present(model))];
     below.extend(model.standing.iter().cloned().map(Item::Text));
     below.extend(model.facts.iter().cloned());
-    below.extend(model.said.iter().cloned().map(Item::Text));
+    below.extend(model.last_message.iter().cloned().map(Item::Text));
     below.push(Item::Text(times(model, passed)));
     let keys = match model.is_ending {
         true => "ending: the I/O that is outstanding is waited for; Ctrl-C ends it at once",
@@ -36,11 +36,11 @@ pub fn screen(model: &Model, passed: Duration) -> Screen {
     Screen { title: model.title.clone(), above, chart, below, keys: keys.to_owned() }
 }
 
-/// What is being done.
+/// The current activity.
 fn doing(model: &Model) -> String {
     if let Some((what, done, total)) = &model.preparing {
         return match (*done, *total) {
-            // A purge tells nothing but that it goes on.
+            // A purge reports no position.
             (Bytes::ZERO, _) => what.clone(),
             (done, total) => format!(
                 "{what}: {} of {}",
@@ -101,7 +101,7 @@ fn clock(seconds: f64) -> String {
     }
 }
 
-/// What is followed from round to round, when there are two; else the rate over time.
+/// The figure that is followed from round to round, when there are two rounds; else the rate over time.
 fn chart(model: &Model) -> Chart {
     match &model.tracked {
         Some(tracked) if tracked.values.len() > 1 => rounds(tracked),
@@ -147,7 +147,7 @@ fn rounds(tracked: &Tracked) -> Chart {
     Chart { layers, ..Chart::new("", x, y) }
 }
 
-/// What a test of a mark has come to: its median and its proofs, as they stand.
+/// Facts about a test of a benchmark so far: its median and its proofs.
 pub fn of_test(test: &Test, whole: usize, tests: usize) -> Vec<Item> {
     let rate = test
         .mb_s
@@ -159,16 +159,16 @@ pub fn of_test(test: &Test, whole: usize, tests: usize) -> Vec<Item> {
     vec![Item::Proofs(name, proofs.to_vec()), Item::Text(all)]
 }
 
-/// What a run of a test leaves that is to be known while others follow.
+/// Facts about the last run of a test.
 pub fn of_run(written: Bytes, temperature_c: Option<f64>) -> Option<Item> {
     let written =
         (written > Bytes::ZERO).then(|| format!("written {}", number::bytes(written.0 as f64)));
     let warm = temperature_c.map(|celsius| format!("drive at {celsius:.0} °C"));
-    let told: Vec<String> = written.into_iter().chain(warm).collect();
-    (!told.is_empty()).then(|| Item::Text(told.join(", ")))
+    let facts: Vec<String> = written.into_iter().chain(warm).collect();
+    (!facts.is_empty()).then(|| Item::Text(facts.join(", ")))
 }
 
-/// What the last stretch of an enterprise test says, and what was written by all of them, of a budget if there is one.
+/// Facts about the last stretch of an enterprise test, and bytes written by all of them, of a budget if there is one.
 pub fn of_window(window: &Window, written: Bytes, budget: Option<Bytes>) -> Vec<Item> {
     let p99 = window.latency_ns.p99.map(|ns| format!(", p99 {}", number::nanoseconds(ns as f64)));
     let amplified = window.write_amplification();
@@ -187,24 +187,24 @@ pub fn of_window(window: &Window, written: Bytes, budget: Option<Bytes>) -> Vec<
     [Item::Text(last), Item::Text(written)].into_iter().chain(disturbed).collect()
 }
 
-/// What a test is, after how much of writing.
+/// Verdicts so far, with the drive writes that they took.
 pub fn of_standing(standing: &Standing) -> String {
     format!("{} after {:.2} fills", views::pts::verdicts_so_far(standing), standing.fills)
 }
 
-/// What is followed from round to round.
+/// The figure that is followed from round to round.
 pub fn tracked(standing: &Standing) -> Tracked {
     Tracked { name: standing.tracked.clone(), values: standing.values.clone() }
 }
 
-/// How late a replay's requests are issued, and how many failed.
+/// Lateness of a replay's requests, and failed ones.
 pub fn of_replay(ios: u64, late_max: Nanos, failed: u64) -> Vec<Item> {
     let late = number::nanoseconds(late_max.0 as f64);
     let ios = number::thousands(ios as f64);
-    let told = Item::Text(format!("{ios} requests, issued at most {late} after they could be"));
+    let pace = Item::Text(format!("{ios} requests, issued at most {late} after they could be"));
     let failed = (failed > 0)
         .then(|| Item::Warning(format!("{} failed", number::counted(failed as usize, "request"))));
-    std::iter::once(told).chain(failed).collect()
+    std::iter::once(pace).chain(failed).collect()
 }
 
 #[cfg(test)]
@@ -251,7 +251,7 @@ mod tests {
         };
         model.standing = Some(of_standing(&standing));
         model.tracked = Some(tracked(&standing));
-        model.tell_left(standing.left);
+        model.set_left(standing.left);
         let shown = text(&model, Duration::from_secs(2));
         for words in [
             "drivescope pts wsat sim:mlc-nvme",
@@ -277,12 +277,12 @@ mod tests {
         assert!(shown.contains("nobody can tell yet how long it goes on"), "{shown}");
     }
 
-    // Breaks when a disturbance or a failed request is not told while there is time to do something about it.
+    // Breaks when a disturbance or a failed request is not shown while there is time to do something about it.
     #[test]
     fn what_goes_wrong_is_shown_at_once() {
         let mut model = begun();
         model.facts = of_replay(12, Nanos(3_000_000), 2);
-        model.said = Some("note: the record ends here".to_owned());
+        model.last_message = Some("note: the record ends here".to_owned());
         model.is_ending = true;
         let shown = text(&model, Duration::from_secs(2));
         for words in [

@@ -10,14 +10,14 @@ use linux::gate::{self, GateError, Hazard, Permit, Reason, Refusal, Request};
 use linux::sysfs::Roots;
 use workload::plan::{Plan, Step};
 
-use crate::messages;
+use runner::messages;
 
-/// What the user said to writing.
+/// The user's answer to writing.
 #[derive(Clone, Copy, Debug)]
-pub struct Said<'a> {
+pub struct Consent<'a> {
     /// The word of consent, when it was typed with the command.
     pub consent: Option<&'a String>,
-    /// What may be lost, by name.
+    /// Hazards that the user allowed, by name.
     pub allow: &'a [String],
 }
 
@@ -26,7 +26,7 @@ pub struct Said<'a> {
 ///
 /// # Errors
 /// The gate's refusal, with every reason.
-pub fn ask(said: Said<'_>, path: &Path, bytes_to_write: Option<Bytes>) -> Result<Permit> {
+pub fn ask(said: Consent<'_>, path: &Path, bytes_to_write: Option<Bytes>) -> Result<Permit> {
     let roots = Roots::default();
     let allow = said.allow.iter().map(|word| word.parse()).collect::<Result<BTreeSet<_>, _>>()?;
     let mut request = Request { bytes_to_write, allow, consent: said.consent.cloned() };
@@ -60,7 +60,7 @@ pub fn ask(said: Said<'_>, path: &Path, bytes_to_write: Option<Bytes>) -> Result
 ///
 /// # Errors
 /// The gate's refusal, with every reason.
-pub fn foresee(said: Said<'_>, path: &Path, bytes_to_write: Option<Bytes>) -> Result<()> {
+pub fn foresee(said: Consent<'_>, path: &Path, bytes_to_write: Option<Bytes>) -> Result<()> {
     let allow = said.allow.iter().map(|word| word.parse()).collect::<Result<BTreeSet<_>, _>>()?;
     let request = Request { bytes_to_write, allow, consent: said.consent.cloned() };
     match gate::look(&Roots::default(), path, &request) {
@@ -98,7 +98,7 @@ pub fn known_flags(name: &str) -> Option<String> {
     Some(flags)
 }
 
-/// True when a person can answer all that stands against writing: the word, and what is not known.
+/// True when a person can resolve all reasons of a refusal: the word is missing, or facts are unknown.
 fn can_be_asked(refusal: &Refusal) -> bool {
     let is_word = |reason: &Reason| matches!(reason, Reason::NoConsent { given: None, .. });
     let count = unknowns(refusal).count() + refusal.reasons.iter().filter(|r| is_word(r)).count();
