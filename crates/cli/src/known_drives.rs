@@ -8,10 +8,10 @@ use block::{DriveIdentity, DriveKind, LeafIdentity};
 use drives::{TargetSpec, VirtualSpec};
 use linux::sysfs::Roots;
 use record::{Run, Runs};
+use runner::recorder::drive_words;
 use runner::recorder::identity_of;
 
 use crate::messages;
-use crate::recording::words;
 
 /// A drive as the user names it.
 pub struct Named {
@@ -148,8 +148,8 @@ pub fn who(identity: &DriveIdentity) -> String {
     };
     let known: Vec<String> = identity.leaves.iter().filter_map(known).collect();
     match known.is_empty() {
-        true => words(identity),
-        false => format!("{} ({})", words(identity), known.join(", ")),
+        true => drive_words(identity),
+        false => format!("{} ({})", drive_words(identity), known.join(", ")),
     }
 }
 

@@ -17,7 +17,6 @@ mod manual;
 mod measure;
 mod misuse;
 mod probing;
-mod purging;
 mod recorded;
 mod recording;
 mod records;

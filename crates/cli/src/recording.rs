@@ -5,16 +5,17 @@ use crate::watch::Watch;
 use anyhow::{Context as _, Result};
 use block::{DriveIdentity, DriveKind, Event, RunSink};
 use documents::Decode as _;
-use engine::{Sample, Samples};
+use engine::Samples;
+use instruments::sample_row;
 use live::Progress;
 use mark::compare::RunLatencies;
 use mark::{Body, Earlier, Executed, FailedRun, Keeper, Kept, TracedRun};
-use record::{Document, Envelope, PhaseHistogram, PhaseSeries, Run, SampleRow, StepEntry, Summary};
+use record::{Document, Envelope, PhaseHistogram, PhaseSeries, Run, StepEntry, Summary};
 use runner::instrument::{
     self, AnotherDrive, Ended, Instrument, Outcome, Resumed, Resumption, Running, steps_of,
 };
 use runner::place::{Keep, Place};
-use runner::recorder::{Beginning, Noted, Recorder, identity_of};
+use runner::recorder::{Beginning, Noted, Recorder, drive_words, identity_of};
 use serde_json::{Value, json};
 use stats::histogram::LatencyBins;
 use workload::plan::Plan;
@@ -164,7 +165,7 @@ impl Recording {
         if let Some((_, runs)) = &mut self.turn {
             *runs = u32::try_from(plan.steps.len()).unwrap_or(u32::MAX).max(1);
         }
-        self.setup.drive = Some(words(identity));
+        self.setup.drive = Some(drive_words(identity));
         let (setup, earlier) = (&self.setup, Earlier::default());
         let in_turns = self.turn.is_some();
         let mut benchmark = Benchmark { plan, identity, setup, in_turns, earlier };
@@ -297,23 +298,8 @@ impl Keeper for Recording {
             let left_out = json!({ "position": run.position, "ios": run.dropped });
             self.running.recorder.note("samples_beyond_cap", &left_out);
         }
-        let mut rows = run.samples.iter().map(|sample| row(&run.step, run.run, sample));
+        let mut rows = run.samples.iter().map(|sample| sample_row(&run.step, run.run, sample));
         self.running.recorder.samples(run.position, &mut rows);
-    }
-}
-
-/// An I/O of a step's `run`, as the record has it.
-pub fn row(step: &str, run: u32, sample: &Sample) -> SampleRow {
-    SampleRow {
-        step: step.to_owned(),
-        run,
-        submitter: sample.submitter,
-        op: sample.op,
-        offset: sample.offset,
-        len: sample.len,
-        intended_ns: sample.intended.0,
-        issued_ns: sample.issued.0,
-        completed_ns: sample.completed.0,
     }
 }
 
@@ -373,17 +359,6 @@ pub fn latencies(run: &Run) -> Option<RunLatencies> {
 /// When they are not in the form of this version.
 pub fn kept(run: &Run) -> Result<Vec<Kept>> {
     steps_of(run)
-}
-
-/// The drive in a few words.
-pub fn words(identity: &DriveIdentity) -> String {
-    let leaf = |leaf: &block::LeafIdentity| {
-        leaf.model.as_deref().map_or(leaf.name.clone(), |model| model.trim().to_owned())
-    };
-    match identity.kind {
-        DriveKind::Virtual | DriveKind::Null => identity.name.clone(),
-        _ => identity.leaves.iter().map(leaf).collect::<Vec<_>>().join(", "),
-    }
 }
 
 /// Positions of the schedule, where they are known beforehand.

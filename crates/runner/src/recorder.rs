@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Once;
 
 use anyhow::{Context as _, Result, anyhow};
-use block::{DriveIdentity, DriveKind, Event, RunSink as _, WallClock as _, quoted};
+use block::{DriveIdentity, DriveKind, Event, LeafIdentity, RunSink as _, WallClock as _, quoted};
 use documents::Decode;
 use linux::sysfs::Roots;
 use record::{
@@ -37,6 +37,17 @@ pub struct Beginning {
     pub drive: Option<DriveIdentity>,
     /// Form of single I/Os; `None` when they are not kept.
     pub samples: Option<SamplesFormat>,
+}
+
+/// The drive in a few words, for setups and lists of runs.
+pub fn drive_words(identity: &DriveIdentity) -> String {
+    let leaf = |leaf: &LeafIdentity| {
+        leaf.model.as_deref().map_or(leaf.name.clone(), |model| model.trim().to_owned())
+    };
+    match identity.kind {
+        DriveKind::Virtual | DriveKind::Null => identity.name.clone(),
+        _ => identity.leaves.iter().map(leaf).collect::<Vec<_>>().join(", "),
+    }
 }
 
 /// When a resumption is noted in the record.

@@ -10,7 +10,7 @@ use drivescope_repo_checks::packages::packages;
 use drivescope_repo_checks::repository::{root, sources};
 
 /// What each crate may use. To add an arrow here is to change the architecture.
-const ALLOWED: [(&str, &[&str]); 21] = [
+const ALLOWED: [(&str, &[&str]); 22] = [
     ("block", &[]),
     ("stats", &[]),
     ("workload", &["block"]),
@@ -46,6 +46,28 @@ const ALLOWED: [(&str, &[&str]); 21] = [
             "workload",
         ],
     ),
+    (
+        "instruments",
+        &[
+            "bench",
+            "block",
+            "documents",
+            "drives",
+            "engine",
+            "linux",
+            "live",
+            "mark",
+            "probe",
+            "pts",
+            "record",
+            "report",
+            "runner",
+            "sim",
+            "stats",
+            "views",
+            "workload",
+        ],
+    ),
     ("live", &["block", "drives", "linux", "mark", "pts", "report", "runner", "stats", "views"]),
     ("runner", &["block", "documents", "linux", "record", "report"]),
     (
@@ -69,6 +91,7 @@ const ALLOWED: [(&str, &[&str]); 21] = [
         "cli",
         &[
             "bench",
+            "instruments",
             "live",
             "block",
             "stats",

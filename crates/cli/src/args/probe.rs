@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use bench::opening::Place;
 use block::{Bytes, EngineChoice, Nanos};
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
@@ -163,6 +164,21 @@ impl ProbePlaceArgs {
     pub fn target(&self) -> &TargetSpec {
         static UNNAMED: TargetSpec = TargetSpec::Path(String::new());
         self.target.as_ref().unwrap_or(&UNNAMED)
+    }
+
+    /// The same, as it is opened.
+    pub fn place(&self) -> Place<'_> {
+        Place {
+            target: self.target(),
+            engine: self.engine,
+            cpus: self.cpus.as_deref(),
+            buffered: false,
+            write: self.write,
+            consent: self.consent.as_ref(),
+            allow: &self.allow,
+            seed: self.seed,
+            what: "probed",
+        }
     }
 }
 

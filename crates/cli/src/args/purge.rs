@@ -1,12 +1,14 @@
 //! Flags of `purge`.
 
-use block::{EngineChoice, EngineKind, Nanos};
+use block::{EngineChoice, Nanos};
 use clap::Args;
 use drives::TargetSpec;
+use instruments::purge::Settings;
 use linux::purge::nvme::{Sanitizing, SecureErase};
 use linux::purge::{Method, Wishes};
+use runner::place::Keep;
 
-use super::{KeepArgs, PlaceArgs, hazard, lasting};
+use super::{PlaceArgs, hazard, lasting};
 
 /// `purge`.
 #[derive(Debug, Args)]
@@ -56,30 +58,28 @@ pub struct PurgeArgs {
 }
 
 impl PurgeArgs {
-    /// Those of a purge that is a part of something larger, which shows and records it.
-    pub fn part(device: &TargetSpec, method: Asked) -> PurgeArgs {
-        PurgeArgs {
-            device: device.clone(),
-            method,
-            ses: None,
-            sanitize: None,
-            dry_run: false,
-            engine: EngineChoice::Only(EngineKind::Psync),
-            timeout: None,
-            seed: None,
-            consent: PurgeConsentArgs { consent: None, allow: Vec::new(), also: Vec::new() },
-            output: PurgeOutputArgs {
-                json: false,
-                no_progress: true,
-                place: PlaceArgs { runs_dir: None },
-                no_record: true,
+    /// The same, as the instrument takes it.
+    ///
+    /// # Errors
+    /// When there is no randomness for a seed.
+    pub fn settings(&self) -> anyhow::Result<Settings> {
+        Ok(Settings {
+            device: self.device.clone(),
+            method: self.method.0,
+            wishes: Wishes {
+                secure_erase: self.ses.unwrap_or_default(),
+                sanitizing: self.sanitize,
             },
-        }
-    }
-
-    /// Which forms of the methods are wanted.
-    pub fn wishes(&self) -> Wishes {
-        Wishes { secure_erase: self.ses.unwrap_or_default(), sanitizing: self.sanitize }
+            engine: self.engine,
+            dry_run: self.dry_run,
+            timeout: self.timeout,
+            seed: runner::envelope::seed_of(self.seed)?,
+            consent: self.consent.consent.clone(),
+            allow: self.consent.allow.clone(),
+            also: self.consent.also.clone(),
+            keep: self.output.keep(),
+            is_quiet: self.output.no_progress || self.output.json,
+        })
     }
 
     /// A wish for one method is a mistake beside another.
@@ -147,8 +147,13 @@ pub struct PurgeOutputArgs {
 
 impl PurgeOutputArgs {
     /// Whether and where it is recorded; there are no single I/Os to keep.
-    pub fn keep(&self) -> KeepArgs {
-        KeepArgs { place: self.place.clone(), no_record: self.no_record, ..KeepArgs::default() }
+    pub fn keep(&self) -> Keep {
+        Keep {
+            runs_dir: self.place.runs_dir.clone(),
+            no_record: self.no_record,
+            engine_refused: Some(bench::engines::refused),
+            ..Keep::default()
+        }
     }
 }
 

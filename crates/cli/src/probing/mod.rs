@@ -1,7 +1,5 @@
 //! One probing from its first note to its exit code: probed, recorded, shown.
 
-mod keep;
-mod open;
 pub mod restore;
 
 use std::collections::BTreeMap;
@@ -18,10 +16,13 @@ use block::{Bytes, DriveInfo, DriveKind};
 use documents::instrument::Instrument;
 use drives::TargetSpec;
 use engine::Bench;
+use instruments::probe::{
+    Opened, ProbeRun, in_directory, left_behind, takes_directory, will_write, with_bench,
+};
 use live::{Display, Progress, When};
 use probe::chain::Earlier;
 use probe::{Body, Halt, Name, Plan, Task, capacity};
-use record::{Document, Run, SamplesFormat, State};
+use record::{Document, SamplesFormat};
 use runner::instrument::{self, Resumed};
 use runner::recorder::Closed;
 
@@ -30,10 +31,6 @@ use crate::envelope::{run_id, seed_of};
 use crate::exit::Exit;
 use crate::messages;
 use crate::records::{self, Next};
-
-use keep::Probing;
-use open::will_write;
-pub use open::{Opened, must_write, with_bench};
 
 /// The form of a probing's body.
 pub use documents::instrument::PROBE as SCHEMA;
@@ -55,26 +52,6 @@ const BESIDE_RESUME: [&str; 14] = [
     "no_progress",
     "runs_dir",
 ];
-
-/// What a probing that was killed may have left on the drive: a trial of capacity writes back what it found when it ends.
-pub fn left_behind(run: &Run) -> Option<String> {
-    let plan = Plan::from_toml(&run.plan).ok()?;
-    let is_trial = |task: &Task| matches!(task, Task::Capacity(options) if options.keeps);
-    let is_under_way = plan.tasks.get(run.steps.len()).is_some_and(is_trial);
-    let is_killed = run.state == State::Running && plan.may_write && is_under_way;
-    if !is_killed {
-        return None;
-    }
-    let left = originals::pending(run.dir.parent()).into_iter().find(|left| left.run_id == run.id);
-    if let Some(left) = left {
-        return Some(originals::in_words(&left, &left.target));
-    }
-    // What saves its originals has overwritten nothing yet, or has put all back.
-    let is_saved = run.setup["originals"].is_string();
-    let lost = "it was killed while it tried the capacity: what it had overwritten until then was not written back, and \
-                holds its marks now";
-    (!is_saved).then(|| lost.to_owned())
-}
 
 /// What is to be probed.
 pub struct Job<'a> {
@@ -163,7 +140,7 @@ impl<'a> Job<'a> {
         if self.is_full() {
             self.announce_full(&place)?;
         }
-        let in_file = open::takes_directory(&place, tasks).then(|| run_id(seed));
+        let in_file = takes_directory(place.place(), tasks).then(|| run_id(seed));
         // Before it is open: nobody can look at what is held.
         let is_named = in_file.is_none() && place.target().is_real();
         let flags = is_named.then(|| consent::known_flags(place.target().as_str())).flatten();
@@ -173,8 +150,8 @@ impl<'a> Job<'a> {
             self.on(bench, opened, seed, resumed.take(), kept)
         };
         match in_file {
-            Some(run_id) => open::in_directory(&place, run_id.as_str(), &cancel, &mut work),
-            None => with_bench(&place, writes, &cancel, &mut work),
+            Some(run_id) => in_directory(place.place(), run_id.as_str(), &cancel, &mut work),
+            None => with_bench(place.place(), writes, &cancel, &mut work),
         }
     }
 
@@ -270,7 +247,7 @@ impl<'a> Job<'a> {
             target: &opened.identity.name,
         })?;
         let keep = self.record.keep.keep();
-        let mut probing = Probing {
+        let mut probing = ProbeRun {
             bench,
             opened,
             plan,

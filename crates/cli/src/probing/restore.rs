@@ -1,27 +1,20 @@
-//! `probe --restore`: puts original data back that `probe capacity` had overwritten when it was killed.
+//! `probe --restore`.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, bail};
 use bench::{consent, originals};
-use block::{Bytes, DriveIdentity, Nanos};
-use documents::Decode as _;
+use block::Bytes;
 use drives::TargetSpec;
-use engine::Bench;
-use probe::capacity::{Restored, Restorer};
-use probe::{Desk, Halt, NoKeeper, Terms};
-use record::{Originals, Vault};
-use workload::plan::Region;
+use instruments::probe::restore;
+use probe::capacity::Restored;
+use record::Vault;
 
-use super::open::{Opened, with_bench};
 use crate::args::ChainArgs;
 use crate::exit::{Exit, Refused};
 use crate::messages;
 use crate::verbs::print_json;
-
-/// Time is no limit of what has to be done anyway.
-const DAYS: Nanos = Nanos::secs(1_000_000);
 
 /// Puts the original data of the run `name` back.
 ///
@@ -46,10 +39,7 @@ pub fn main(name: &str, args: &ChainArgs) -> Result<Exit> {
     }
     let cancel = Arc::new(AtomicBool::new(false));
     let _orderly = linux::signals::orderly(&cancel);
-    let bytes = Bytes(originals.bytes());
-    let restored = with_bench(&place, Some(bytes), &cancel, &mut |bench, opened| {
-        on(bench, opened, &originals, args.restore_all)
-    })?;
+    let restored = restore(place.place(), &originals, args.restore_all, &cancel)?;
     let Some(restored) = restored else {
         messages::note("stopped; the same command puts back what is left");
         return Ok(Exit::Interrupted);
@@ -64,42 +54,6 @@ pub fn main(name: &str, args: &ChainArgs) -> Result<Exit> {
         messages::plain(&format!("{target}: {}\n", in_words(&restored)))?;
     }
     Ok(if restored.is_whole() { Exit::Done } else { Exit::No })
-}
-
-/// `None` when the user stopped it.
-fn on(
-    bench: &mut dyn Bench,
-    opened: &Opened,
-    originals: &Originals,
-    all: bool,
-) -> Result<Option<Restored>> {
-    let (id, now) = (&originals.run_id, &opened.identity);
-    let then = DriveIdentity::decode(originals.drive.clone())
-        .with_context(|| format!("{id}: does not say of which drive its original data is"))?;
-    if let Some(difference) = then.difference(now) {
-        bail!("{}: is not the drive that the original data of {id} is of: {difference}", now.name);
-    }
-    let info = bench.info();
-    let length = info.capacity_bytes.round_down(info.logical_block_bytes);
-    let terms = Terms {
-        region: Region { offset: Bytes::ZERO, length },
-        may_write: opened.may_write,
-        time_budget: DAYS,
-        write_budget: Bytes(u64::MAX),
-        seed: 0,
-    };
-    let mut keeper = NoKeeper;
-    let mut desk = Desk::new(bench, terms, &mut keeper);
-    let mut restorer = Restorer::new(originals.salt, all);
-    let failed = |halt: Halt| anyhow!(halt).context(now.name.clone());
-    let done = Vault::at(".").data(originals, &mut |offset, data| {
-        restorer.place(&mut desk, offset, data).map_err(failed)
-    });
-    match done {
-        Err(error) if matches!(error.downcast_ref(), Some(Halt::Interrupted)) => return Ok(None),
-        done => done?,
-    }
-    restorer.finish(&mut desk).map(Some).map_err(failed)
 }
 
 fn in_words(restored: &Restored) -> String {

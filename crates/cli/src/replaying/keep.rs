@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use trace::replay::Options;
 
 use super::play::Start;
-use crate::recording;
 
 /// A replay, or a comparison of several, as the runner sees it.
 pub struct Replaying<'a> {
@@ -73,7 +72,7 @@ impl Instrument for First<'_> {
         let targets: Vec<&str> = targets.iter().map(|target| target.as_str()).collect();
         let mut setup = json!({
             "verb": verb, "trace": trace, "target": targets.join(" "),
-            "drive": recording::words(identity), "seed": seed,
+            "drive": runner::recorder::drive_words(identity), "seed": seed,
         });
         if targets.len() > 1 {
             setup["targets"] = json!(targets);

@@ -28,7 +28,7 @@ use crate::exit::{self, Exit};
 use crate::records::{self, Next};
 use crate::verbs::print_json;
 use crate::verbs::report::page;
-use crate::{messages, recording, setup};
+use crate::{messages, setup};
 
 use keep::{Asked, Kept, Turn};
 use subject::Subject;
@@ -144,7 +144,7 @@ impl runner::instrument::Instrument for Survey<'_> {
             setup: serde_json::json!({
                 "verb": "survey",
                 "target": self.asked.target,
-                "drive": recording::words(&self.subject.identity),
+                "drive": runner::recorder::drive_words(&self.subject.identity),
             }),
             steps: u32::try_from(self.order.len()).ok(),
             drive: Some(self.subject.identity.clone()),

@@ -1,9 +1,6 @@
 //! One run of enterprise tests from its first note to its exit code: planned, consented to, made, recorded, shown.
 
-mod ask;
 mod files;
-mod keep;
-mod visit;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,6 +12,8 @@ use bench::outputs;
 use clap::ValueEnum as _;
 use documents::instrument::{Instrument, bodies_of_tests};
 use drives::TargetSpec;
+use instruments::pts::{Planned, TestBodies, Tester, Tests, Work, estimate};
+use instruments::purge::Settings;
 use linux::purge::Method;
 use live::{Display, Progress};
 use pts::body::Body;
@@ -22,18 +21,16 @@ use pts::desk::Halt;
 use pts::kept::Earlier;
 use pts::options::{Limit, Options, Profile, Test};
 use record::{Document, SamplesFormat};
+use report::Style;
 use runner::instrument::{self, Resumed};
 use runner::recorder::Closed;
 use serde::Serialize;
 
-use crate::args::{Given, PtsArgs, PtsConsentArgs, PtsOutputArgs, PurgeArgs, TestName};
+use crate::args::{Given, PtsArgs, PtsConsentArgs, PtsOutputArgs, TestName};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::{Exit, Refused};
 use crate::messages;
 use crate::records::{self, Next};
-
-use keep::{TestBodies, Tests};
-use visit::{Tester, Work};
 
 /// The form of a body of one test, or of several.
 pub use documents::instrument::PTS as SCHEMA;
@@ -45,7 +42,7 @@ struct Job<'a> {
     target: TargetSpec,
     options: Options,
     args: &'a PtsArgs,
-    purge: PurgeArgs,
+    purge: Settings,
     /// A recorded run that goes on; its lock is held.
     resumed: Option<Resumed>,
 }
@@ -80,14 +77,14 @@ pub fn run(test: TestName, target: &TargetSpec, args: &PtsArgs) -> Result<Exit> 
     options.check()?;
     args.output.live.when(true).check()?;
     check_outputs(&args.output)?;
-    let planned = ask::estimate(&options, target)?;
+    let planned = estimate(&options, target)?;
     planned.refuse(target, args.consent.write_budget, args.tbw)?;
     if args.plan && target.is_virtual() && !args.output.json {
         messages::note(
             "time is the virtual drive's own: the tests take as long as it takes to compute them",
         );
     }
-    if args.plan && !ask::agreed(&planned, args.output.json)? {
+    if args.plan && !agreed(&planned, args.output.json)? {
         return Ok(Exit::Done);
     }
     let (job, writes) = job(test, target, (options, planned.writes), args)?;
@@ -105,7 +102,7 @@ pub fn make(args: &PtsArgs, given: &Given) -> Result<Made> {
             let (test, target) = args.test.zip(args.target.as_ref()).context("no test")?;
             let options = options(test, args)?;
             options.check()?;
-            let planned = ask::estimate(&options, target)?;
+            let planned = estimate(&options, target)?;
             planned.refuse(target, args.consent.write_budget, args.tbw)?;
             job(test, target, (options, planned.writes), args)?
         }
@@ -124,9 +121,9 @@ fn job<'a>(
     let job = Job {
         verb: format!("pts {}", word.unwrap_or_default()),
         target: target.clone(),
+        purge: Settings::part(target, args.purge_method.0, options.seed),
         options,
         args,
-        purge: PurgeArgs::part(target, args.purge_method),
         resumed: None,
     };
     Ok((job, writes))
@@ -182,12 +179,12 @@ fn resumed<'a>(
     let verb = told("verb").unwrap_or_else(|| "pts".to_owned());
     let purge = told("purge").unwrap_or_else(|| "auto".to_owned());
     let asked = crate::args::purge_method(&purge).map_err(|why| anyhow!("{id}: {why}"))?;
-    let planned = ask::estimate(&options, &target)?;
+    let planned = estimate(&options, &target)?;
     planned.refuse(&target, args.consent.write_budget, options.tbw)?;
     must_write(&target, &args.consent)?;
     let job = Job {
         verb,
-        purge: PurgeArgs::part(&target, asked),
+        purge: Settings::part(&target, asked.0, options.seed),
         target,
         options,
         args,
@@ -246,6 +243,23 @@ fn options(test: TestName, args: &PtsArgs) -> Result<Options> {
     })
 }
 
+/// Shows the plan, and asks a person whether to go on; without a terminal nobody agrees.
+///
+/// # Errors
+/// When it cannot be shown.
+fn agreed(planned: &Planned, json: bool) -> Result<bool> {
+    if json {
+        messages::json(&(serde_json::to_string_pretty(&planned.estimate)? + "\n"))?;
+        return Ok(false);
+    }
+    let text = report::render_listing(&views::pts::plan(&planned.estimate), Style::default());
+    messages::result(&text)?;
+    if !consent::at_terminal() {
+        return Ok(false);
+    }
+    messages::ask("Go on? [y/N] ")
+}
+
 /// What was made, recorded as far as that was possible.
 pub struct Made {
     document: Document<TestBodies>,
@@ -297,9 +311,8 @@ impl Job<'_> {
             self.on(rig, opened, resumed.take().flatten())
         };
         let work: Work<'_, Made> = &mut work;
-        let seed = self.options.seed;
         let side_by_side = self.options.tests.contains(&Test::QdSweep);
-        let mut tester = Tester { cancel: &cancel, seed, side_by_side, purge, is_purged, work };
+        let mut tester = Tester { cancel: &cancel, side_by_side, purge, is_purged, work };
         opening::open(place, writes, &mut tester)
     }
 
@@ -323,7 +336,7 @@ impl Job<'_> {
             options: &self.options,
             verb: &self.verb,
             target: self.target.as_str(),
-            purge: self.purge.method.to_string(),
+            purge: self.purge.method.map_or("auto".to_owned(), |method| method.to_string()),
             samples: keep.samples.unwrap_or(SamplesFormat::Parquet),
             progress: Some(progress.once()),
             earlier: (Earlier::default(), 0),

@@ -21,8 +21,8 @@ use workload::plan::Region;
 use crate::args::{ProbePlaceArgs, flashbench_help};
 use crate::exit::{Exit, Refused};
 use crate::messages;
-use crate::probing::{Opened, with_bench};
 use crate::verbs::{print, version};
+use instruments::probe::{Opened, with_bench};
 
 /// flashbench itself knows no limit; what it is asked for is bounded by its options.
 const DAYS: Nanos = Nanos::secs(7 * 86_400);
@@ -53,7 +53,7 @@ pub fn main(args: &[OsString]) -> Result<Exit> {
     let _orderly = linux::signals::orderly(&cancel);
     let writes = options.writes().map(|writes| writes.bytes);
     let place = place(&options, said);
-    with_bench(&place, writes, &cancel, &mut |bench, opened| {
+    with_bench(place.place(), writes, &cancel, &mut |bench, opened| {
         if writes.is_some() && !opened.may_write {
             let refusal =
                 format!("{}: -O, -f and -p write, and it may only be read", options.device);

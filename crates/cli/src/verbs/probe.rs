@@ -11,7 +11,8 @@ use probe::{Task, align, capacity, scatter};
 use crate::args::{ChainArgs, Given, PlainArgs, ProbeArgs, ProbeVerb, ScatterArgs};
 use crate::exit::Exit;
 use crate::messages;
-use crate::probing::{Job, Made, must_write, restore};
+use crate::probing::{Job, Made, restore};
+use instruments::probe::must_write;
 
 /// Runs the verb.
 ///
@@ -131,7 +132,7 @@ fn job<'a>(task: Task, args: &'a PlainArgs, given: &'a Given) -> Result<Job<'a>>
     let verb = format!("probe {}", task.word());
     // What goes on is asked when the record has told what it is of.
     if task.must_write() && record.resume.is_none() {
-        must_write(place, &task)?;
+        must_write(place.place(), &task)?;
     }
     Ok(Job { verb, place, output, record, given, tasks: vec![task], keep_originals: None })
 }

@@ -26,9 +26,10 @@ use crate::args::{PlaceArgs, RunsForm, RunsVerb};
 use crate::exit::{Exit, Refused};
 use crate::known_drives::Named;
 use crate::recorded::whole_envelope;
+use crate::verbs::purge;
 use crate::verbs::{self, trace};
 use crate::whose::{self, Reader};
-use crate::{messages, probing, purging, records, replaying, session, surveying, testing};
+use crate::{messages, probing, records, replaying, session, surveying, testing};
 
 /// Runs the verb.
 ///
@@ -119,7 +120,7 @@ fn show(name: &str, place: &PlaceArgs, json: bool, mib: bool) -> Result<Exit> {
 fn how_to_go_on(run: &Run, place: &PlaceArgs) -> Vec<String> {
     let beside = [
         records::of_a_comparison(run, place),
-        probing::left_behind(run),
+        instruments::probe::left_behind(run),
         replaying::left_behind(run),
     ];
     std::iter::once(records::how_to_go_on(run, place)).chain(beside.into_iter().flatten()).collect()
@@ -133,7 +134,7 @@ fn page(run: &Run, mib: bool) -> Result<bool> {
             show_if(document_of(run, form)?, |it| probing::show(verb, it, false))
         }
         Some(Instrument::Survey) => show_if(document_of(run, form)?, surveying::show),
-        Some(Instrument::Purge) => show_if(document_of(run, form)?, |it| purging::print(it, false)),
+        Some(Instrument::Purge) => show_if(document_of(run, form)?, |it| purge::print(it, false)),
         Some(Instrument::Tests) => {
             show_if(document_of(run, form)?, |it| testing::show_recorded(it, false))
         }

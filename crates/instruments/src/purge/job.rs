@@ -4,34 +4,80 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, bail};
-use block::{Bytes, DriveIdentity, Event, RunSink as _};
+use block::{Bytes, DriveIdentity, EngineChoice, EngineKind, Event, Nanos, RunSink as _};
 use documents::purge::{Body, SCHEMA};
-use linux::purge::Status;
+use drives::TargetSpec;
+use linux::purge::{Method, Status, Wishes};
 use live::Progress;
 use record::{Run, RunId, SamplesFormat, State, Summary};
+use runner::envelope::run_id;
 use runner::instrument::{self, Ended, Instrument, Measure, Resumption};
-use runner::recorder::{Beginning, Recorder};
+use runner::place::Keep;
+use runner::recorder::{Beginning, Recorder, drive_words};
 use serde_json::{Value, json};
 
-use crate::args::PurgeArgs;
-use crate::envelope::run_id;
-use crate::recording;
-
 /// Settings of a purge, for any kind of drive.
-pub struct Job<'a> {
-    /// The flags.
-    pub args: &'a PurgeArgs,
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The drive.
+    pub device: TargetSpec,
+    /// The method; `None` for the best one that the drive offers.
+    pub method: Option<Method>,
+    /// Forms of the methods.
+    pub wishes: Wishes,
+    /// The engine that reads, and writes zeros.
+    pub engine: EngineChoice,
+    /// True when the purge is planned and not done.
+    pub dry_run: bool,
+    /// Longest time.
+    pub timeout: Option<Nanos>,
     /// Seed of the places that are read back.
     pub seed: u64,
+    /// The word of consent.
+    pub consent: Option<String>,
+    /// Hazards that the user allowed, by name.
+    pub allow: Vec<String>,
+    /// Other namespaces that may be emptied too.
+    pub also: Vec<String>,
+    /// Whether and where it is recorded.
+    pub keep: Keep,
+    /// True when no progress is shown.
+    pub is_quiet: bool,
+}
+
+impl Settings {
+    /// Those of a purge that is a part of something larger, which shows and records it.
+    pub fn part(device: &TargetSpec, method: Option<Method>, seed: u64) -> Settings {
+        Settings {
+            device: device.clone(),
+            method,
+            wishes: Wishes::default(),
+            engine: EngineChoice::Only(EngineKind::Psync),
+            dry_run: false,
+            timeout: None,
+            seed,
+            consent: None,
+            allow: Vec::new(),
+            also: Vec::new(),
+            keep: Keep { no_record: true, ..Keep::default() },
+            is_quiet: true,
+        }
+    }
+}
+
+/// A purge, for any kind of drive.
+pub struct Job<'a> {
+    /// Its settings.
+    pub settings: &'a Settings,
     /// Set when the user asks for an end.
     pub cancel: Arc<AtomicBool>,
 }
 
-/// A purge that was done, or would be.
-pub enum Made {
-    /// With its record, as far as one is kept.
+/// A purge that was done, or planned.
+pub enum PurgeOutcome {
+    /// Done, with its record, as far as one is kept.
     Done(Box<Ended<Body>>),
-    /// The plan, for `--dry-run`.
+    /// The plan of a dry run.
     Planned(Box<Body>),
 }
 
@@ -58,10 +104,10 @@ impl Instrument for Purge<'_> {
     }
 
     fn beginning(&self) -> Result<Beginning> {
-        let drive = recording::words(self.identity);
+        let drive = drive_words(self.identity);
         let method = self.body.as_ref().map(|body| body.method).context("no method was chosen")?;
         Ok(Beginning {
-            plan: format!("# A purge\nmethod = \"{method}\"\nseed = {}\n", self.job.seed),
+            plan: format!("# A purge\nmethod = \"{method}\"\nseed = {}\n", self.job.settings.seed),
             setup: json!({ "verb": "purge", "target": self.identity.name, "drive": drive }),
             steps: Some(1),
             drive: Some(self.identity.clone()),
@@ -95,7 +141,7 @@ impl Measure for Purge<'_> {
         Summary {
             verb: "purge".to_owned(),
             target: body.target.clone(),
-            drive: recording::words(self.identity),
+            drive: drive_words(self.identity),
             headline: body.headline(),
         }
     }
@@ -106,16 +152,21 @@ impl Job<'_> {
     ///
     /// # Errors
     /// When it is impossible.
-    pub fn done(&self, identity: &DriveIdentity, body: Body, empty: Empty<'_>) -> Result<Made> {
-        let keep = self.args.output.keep().keep();
+    pub fn done(
+        &self,
+        identity: &DriveIdentity,
+        body: Body,
+        empty: Empty<'_>,
+    ) -> Result<PurgeOutcome> {
         let mut purge = Purge { job: self, identity, body: Some(body), empty };
-        let ended = instrument::run(&mut purge, &keep, run_id(self.seed), None)?;
-        Ok(Made::Done(Box::new(ended)))
+        let ended =
+            instrument::run(&mut purge, &self.settings.keep, run_id(self.settings.seed), None)?;
+        Ok(PurgeOutcome::Done(Box::new(ended)))
     }
 
     /// A line that shows how far a phase is.
     pub fn progress(&self) -> Progress {
-        Progress::new(!self.args.output.no_progress && !self.args.output.json)
+        Progress::new(!self.settings.is_quiet)
     }
 }
 

@@ -9,20 +9,20 @@ use linux::purge::{Capability, Facts, Method, NoMethod, capabilities, choose};
 use sim::VirtualTarget;
 
 use super::caveats;
-use super::job::{Job, Made, show};
+use super::job::{Job, PurgeOutcome, Settings, show};
 use super::on_drive::{self, Limits};
-use crate::args::PurgeArgs;
 
 /// The largest discard that a virtual drive takes at a time.
 const DISCARD_BYTES_MAX: Bytes = Bytes(1 << 30);
 
 /// Purges what `job` names. The places that are read back are written before: a virtual drive holds nothing until then.
-pub fn purge(job: &Job<'_>, spec: &VirtualSpec) -> Result<Made> {
-    let OpenDrive { mut target, identity, .. } = drives::open_virtual(spec, Some(job.seed))?;
+pub fn purge(job: &Job<'_>, spec: &VirtualSpec) -> Result<PurgeOutcome> {
+    let OpenDrive { mut target, identity, .. } =
+        drives::open_virtual(spec, Some(job.settings.seed))?;
     let (body, promise) = body(job, &target)?;
     let method = body.method;
-    if job.args.dry_run {
-        return Ok(Made::Planned(Box::new(body)));
+    if job.settings.dry_run {
+        return Ok(PurgeOutcome::Planned(Box::new(body)));
     }
     job.done(&identity, body, &mut |body| {
         body.outcome = Some(empty(job, drives::of_virtual(&mut target), method, promise)?);
@@ -44,12 +44,12 @@ fn empty(
 ) -> Result<Outcome> {
     let info = target.info();
     let (capacity, block) = (info.capacity_bytes, info.logical_block_bytes);
-    let places = read_back::places(capacity, block, job.seed);
+    let places = read_back::places(capacity, block, job.settings.seed);
     on_drive::mark(target, &places)?;
     let before = on_drive::look(target, &places)?;
     let begun = target.now();
     let mut bar = job.progress();
-    let limits = Limits { cancel: &job.cancel, time: job.args.timeout };
+    let limits = Limits { cancel: &job.cancel, time: job.settings.timeout };
     let ended = on_drive::empty(target, method, limits, &mut |share| {
         show(&mut bar, method.word(), capacity, share);
     })?;
@@ -60,26 +60,26 @@ fn empty(
     Ok(Outcome { ended, seconds, verified })
 }
 
-/// What the virtual drive offers, the method that is taken, and why that one.
+/// The offer of the virtual drive, the method that is taken, and why that one.
 pub fn chosen(
-    args: &PurgeArgs,
+    settings: &Settings,
     target: &VirtualTarget,
 ) -> Result<(Vec<Capability>, Capability, String), NoMethod> {
     let discard_max = if target.discards() { DISCARD_BYTES_MAX } else { Bytes::ZERO };
     let unasked = Some("a virtual drive has no commands of its own".to_owned());
     let facts = Facts { discard_max, unasked, ..Facts::default() };
-    let offered = capabilities(&facts, args.wishes());
-    let (chosen, why) = choose(&offered, args.method.0, &[])?;
+    let offered = capabilities(&facts, settings.wishes);
+    let (chosen, why) = choose(&offered, settings.method, &[])?;
     Ok((offered, chosen, why))
 }
 
 fn body(job: &Job<'_>, target: &VirtualTarget) -> Result<(Body, Promise)> {
     let info = target.info();
     let (offered, chosen, why) =
-        chosen(job.args, target).with_context(|| format!("{}: cannot be purged", info.name))?;
+        chosen(job.settings, target).with_context(|| format!("{}: cannot be purged", info.name))?;
     let (method, promise) = (chosen.method, chosen.promise);
     let body = Body {
-        target: job.args.device.to_string(),
+        target: job.settings.device.to_string(),
         device: Device {
             name: info.name.clone(),
             model: info.model.clone(),

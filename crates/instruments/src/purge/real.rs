@@ -17,30 +17,29 @@ use linux::purge::{
 };
 use linux::sysfs::Roots;
 use linux::target::{Access, AnyTarget, OpenOptions, RealTarget};
+use runner::exit::Refused;
+use runner::messages;
 
 use super::caveats;
-use super::job::{Job, Made, show};
+use super::job::{Job, PurgeOutcome, Settings, show};
 use super::on_drive::{self, Limits};
-use crate::args::PurgeArgs;
-use crate::exit::Refused;
-use crate::messages;
 
 /// Purges what `job` names.
-pub fn purge(job: &Job<'_>) -> Result<Made> {
+pub fn purge(job: &Job<'_>) -> Result<PurgeOutcome> {
     let roots = Roots::default();
-    let path = job.args.device.as_path();
-    let found = purge::survey(&roots, path, job.args.wishes())?;
-    let also = &job.args.consent.also;
-    let (chosen, why) = choose(&found.capabilities, job.args.method.0, also)
+    let path = job.settings.device.as_path();
+    let found = purge::survey(&roots, path, job.settings.wishes)?;
+    let also = &job.settings.also;
+    let (chosen, why) = choose(&found.capabilities, job.settings.method, also)
         .with_context(|| format!("{}: cannot be purged", path.display()))?;
     let body = body(job, &found, &chosen, why);
-    if job.args.dry_run {
-        let args = &job.args.consent;
-        let said = Consent { consent: args.consent.as_ref(), allow: &args.allow };
-        if let Err(refusal) = consent::foresee(said, path, Some(writes(&found, &chosen))) {
+    if job.settings.dry_run {
+        let args = job.settings;
+        let consent = Consent { consent: args.consent.as_ref(), allow: &args.allow };
+        if let Err(refusal) = consent::foresee(consent, path, Some(writes(&found, &chosen))) {
             messages::note(&format!("without --dry-run: {}", messages::described(&refusal)));
         }
-        return Ok(Made::Planned(Box::new(body)));
+        return Ok(PurgeOutcome::Planned(Box::new(body)));
     }
     // Held to the end: they keep everybody else away from all that is emptied.
     let (permit, _others) = permits(job, &roots, &found, &chosen)?;
@@ -51,19 +50,19 @@ pub fn purge(job: &Job<'_>) -> Result<Made> {
         );
     }
     let stack = linux::stack::resolve(&roots, path)?;
-    let info = found.identity.drive_info(job.args.device.as_str());
+    let info = found.identity.drive_info(job.settings.device.as_str());
     let identity = linux::describe::identify(&roots, &stack, path, &info);
     job.done(&identity, body, &mut |body| empty(job, &permit, (&found, &chosen), body))
 }
 
-/// What the drive at `path` offers, the method that is taken as a part of something larger, and why that one. It has to
+/// The offer of the drive at `path`, the method that is taken as a part of something larger, and why that one. It has to
 /// empty nothing else.
 ///
 /// # Errors
 /// When there is none.
-pub fn chosen(args: &PurgeArgs, path: &Path) -> Result<(Surveyed, Capability, String)> {
-    let found = purge::survey(&Roots::default(), path, args.wishes())?;
-    let (chosen, why) = choose(&found.capabilities, args.method.0, &[])
+pub fn chosen(settings: &Settings, path: &Path) -> Result<(Surveyed, Capability, String)> {
+    let found = purge::survey(&Roots::default(), path, settings.wishes)?;
+    let (chosen, why) = choose(&found.capabilities, settings.method, &[])
         .with_context(|| format!("{}: cannot be purged", path.display()))?;
     if !chosen.touches.is_empty() {
         let (method, others) = (chosen.method, chosen.touches.join(", "));
@@ -76,7 +75,7 @@ pub fn chosen(args: &PurgeArgs, path: &Path) -> Result<(Surveyed, Capability, St
 
 /// Purges a drive that is held already, as a part of something larger that has consent to all that it does.
 pub fn held(job: &Job<'_>, permit: &Permit) -> Result<Body> {
-    let (found, chosen, why) = chosen(job.args, permit.path())?;
+    let (found, chosen, why) = chosen(job.settings, permit.path())?;
     if !found.is_open_as(permit.file()) {
         let name = permit.path().display();
         let refusal = format!("refused to purge {name}: another device took its name");
@@ -97,7 +96,7 @@ fn empty(
     let roots = Roots::default();
     let places = places(job, found);
     let before = look(job, permit, &places, "read before")?;
-    let told_before = told(&roots, permit, found)?;
+    let told_before = reported(&roots, permit, found)?;
     let (ended, seconds) = carry_out(job, permit, found, chosen.method)?;
     let mut verified = Verified { read_back: None, told_before, told_after: None };
     // A drive that is still at it would let reads wait for it.
@@ -105,7 +104,7 @@ fn empty(
         let after = look(job, permit, &places, "read back")?;
         let seen = read_back::judge(&places, &before, &after, chosen.promise);
         verified.read_back = Some(seen);
-        verified.told_after = told(&roots, permit, found)?;
+        verified.told_after = reported(&roots, permit, found)?;
     }
     if !found.facts.is_partition && !found.forget_partitions(&roots, permit.file()) {
         body.caveats.push(caveats::of_partitions(&found.identity.name));
@@ -124,7 +123,7 @@ fn body(job: &Job<'_>, found: &Surveyed, chosen: &Capability, why: String) -> Bo
     let promises = chosen.promise != read_back::Promise::Nothing;
     let own = std::iter::once(&identity.name);
     Body {
-        target: job.args.device.to_string(),
+        target: job.settings.device.to_string(),
         device: Device {
             name: identity.name.clone(),
             model: identity.model.clone(),
@@ -137,7 +136,7 @@ fn body(job: &Job<'_>, found: &Surveyed, chosen: &Capability, why: String) -> Bo
         why,
         capabilities: found.capabilities.clone(),
         blast_radius: own.chain(&chosen.touches).cloned().collect(),
-        engine: Some(engines::chosen(&job.args.device, job.args.engine)),
+        engine: Some(engines::chosen(&job.settings.device, job.settings.engine)),
         outcome: None,
         caveats: caveats::of_method(chosen.method, promises, &identity.name),
     }
@@ -150,7 +149,7 @@ fn permits(
     found: &Surveyed,
     chosen: &Capability,
 ) -> Result<(Permit, Vec<Permit>)> {
-    let args = &job.args.consent;
+    let args = job.settings;
     let unnamed: Vec<&str> = chosen
         .touches
         .iter()
@@ -181,11 +180,11 @@ fn permits(
             Request { bytes_to_write: Some(Bytes::ZERO), allow: allow.clone(), consent: None };
         others.push(gate::check_named(roots, path, &request)?);
     }
-    let said = Consent { consent: args.consent.as_ref(), allow: &args.allow };
-    Ok((consent::ask(said, &found.path, Some(writes(found, chosen)))?, others))
+    let consent = Consent { consent: args.consent.as_ref(), allow: &args.allow };
+    Ok((consent::ask(consent, &found.path, Some(writes(found, chosen)))?, others))
 }
 
-/// What the host writes: what it does not wears nothing but one erase of each block.
+/// Bytes that the host writes; the other methods wear no more than one erase of each block.
 fn writes(found: &Surveyed, chosen: &Capability) -> Bytes {
     match chosen.method {
         Method::Zero => found.identity.size_bytes,
@@ -195,12 +194,12 @@ fn writes(found: &Surveyed, chosen: &Capability) -> Bytes {
 
 fn places(job: &Job<'_>, found: &Surveyed) -> Vec<Place> {
     let identity = &found.identity;
-    read_back::places(identity.size_bytes, identity.logical_block_bytes, job.seed)
+    read_back::places(identity.size_bytes, identity.logical_block_bytes, job.settings.seed)
 }
 
 /// The drive with the engine that was asked for; `None` for psync, whose calls the descriptor takes itself.
 fn with_engine(job: &Job<'_>, permit: &Permit) -> Result<Option<AnyTarget>> {
-    let engine = engines::chosen(&job.args.device, job.args.engine);
+    let engine = engines::chosen(&job.settings.device, job.settings.engine);
     if engine == EngineKind::Psync {
         return Ok(None);
     }
@@ -233,7 +232,7 @@ fn commands(permit: &Permit) -> Result<Asked> {
     Ok(Asked::from_file(file, &permit.path().display().to_string()))
 }
 
-fn told(roots: &Roots, permit: &Permit, found: &Surveyed) -> Result<Option<DriveReport>> {
+fn reported(roots: &Roots, permit: &Permit, found: &Surveyed) -> Result<Option<DriveReport>> {
     // Asked only where it answered before: a descriptor does not give a right that was not there.
     if found.health.is_none() || found.facts.is_partition {
         return Ok(None);
@@ -252,17 +251,17 @@ fn carry_out(
 ) -> Result<(Ended, f64)> {
     let mut bar = job.progress();
     let whole = found.whole();
-    let mut told = |share: f64| show(&mut bar, method.word(), whole.size, share);
+    let mut progress = |share: f64| show(&mut bar, method.word(), whole.size, share);
     if method == Method::Zero
         && let Some(mut target) = with_engine(job, permit)?
     {
         let target = drives::of_real(&mut target);
-        let limits = Limits { cancel: &job.cancel, time: job.args.timeout };
+        let limits = Limits { cancel: &job.cancel, time: job.settings.timeout };
         let begun = target.now();
-        let ended = on_drive::empty(target, method, limits, &mut told)?;
+        let ended = on_drive::empty(target, method, limits, &mut progress)?;
         return Ok((ended, target.now().since(begun).0 as f64 / 1e9));
     }
-    let mut patience = Patience::new(&job.cancel, job.args.timeout, &mut told);
+    let mut patience = Patience::new(&job.cancel, job.settings.timeout, &mut progress);
     let ended = match method {
         Method::NvmeFormat => format(job, permit, found, &mut patience)?,
         Method::NvmeSanitize => sanitize(job, permit, found, &mut patience)?,
@@ -274,7 +273,7 @@ fn carry_out(
     Ok((ended, patience.elapsed().0 as f64 / 1e9))
 }
 
-/// What was there when the method was chosen.
+/// The error when facts are gone that the choice of the method was based on.
 const KNOWN: &str = "the drive does not say any more what it said before";
 
 fn format(
@@ -286,7 +285,7 @@ fn format(
     let namespace = found.facts.nvme.as_ref().and_then(|nvme| nvme.namespace.as_ref());
     let namespace = namespace.context(KNOWN)?;
     let commands: Box<dyn Commands> = Box::new(commands(permit)?);
-    Ok(nvme::format(commands, namespace, job.args.wishes().secure_erase, patience))
+    Ok(nvme::format(commands, namespace, job.settings.wishes.secure_erase, patience))
 }
 
 fn sanitize(
@@ -297,7 +296,7 @@ fn sanitize(
 ) -> Result<Ended> {
     let controller = &found.facts.nvme.as_ref().context(KNOWN)?.controller;
     let best = nvme::Sanitizing::best(controller);
-    let action = job.args.sanitize.or(best).context(KNOWN)?;
+    let action = job.settings.wishes.sanitizing.or(best).context(KNOWN)?;
     Ok(nvme::sanitize(&mut commands(permit)?, controller, action, patience))
 }
 

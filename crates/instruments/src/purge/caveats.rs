@@ -1,4 +1,4 @@
-//! What is to be doubted of a purge although nothing failed.
+//! Caveats of a purge that did not fail.
 
 use linux::purge::Method;
 use stats::Caveat;

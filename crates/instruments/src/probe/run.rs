@@ -12,15 +12,15 @@ use probe::chain::{self, Around, Done, Earlier, Recorder as ProbeRecorder};
 use probe::{Body, Halt, Keeper, Plan, ProbeName};
 use record::{Run, RunId, SampleRow, SamplesFormat, State, Summary};
 use runner::instrument::{Instrument, Measure, Outcome, Resumption};
-use runner::recorder::{Beginning, Recorder};
+use runner::recorder::{Beginning, Recorder, drive_words};
 use serde_json::json;
 
 use super::open::Opened;
-use crate::recording;
+use crate::sample_row;
 use bench::originals::Saving;
 
 /// Probes on an open drive.
-pub struct Probing<'a> {
+pub struct ProbeRun<'a> {
     /// The drive.
     pub bench: &'a mut dyn Bench,
     /// Facts about it.
@@ -45,17 +45,17 @@ pub struct Probing<'a> {
     pub halt: Option<Halt>,
 }
 
-impl Probing<'_> {
+impl ProbeRun<'_> {
     fn is_virtual(&self) -> bool {
         self.opened.identity.kind == DriveKind::Virtual
     }
 }
 
-impl Instrument for Probing<'_> {
+impl Instrument for ProbeRun<'_> {
     type Step = Done;
 
     fn schema(&self) -> &'static str {
-        super::SCHEMA
+        documents::instrument::PROBE
     }
 
     fn noun(&self) -> &'static str {
@@ -65,7 +65,7 @@ impl Instrument for Probing<'_> {
     fn beginning(&self) -> Result<Beginning> {
         let identity = &self.opened.identity;
         let mut setup = json!({
-            "verb": self.verb, "target": identity.name, "drive": recording::words(identity),
+            "verb": self.verb, "target": identity.name, "drive": drive_words(identity),
             "drive_seed": self.drive_seed,
         });
         if let Some(dir) = &self.saved_in {
@@ -87,7 +87,7 @@ impl Instrument for Probing<'_> {
     }
 }
 
-impl Measure for Probing<'_> {
+impl Measure for ProbeRun<'_> {
     type Body = Body;
 
     fn measure(&mut self, run_id: &RunId, recorder: &mut Recorder) -> Result<Outcome<Body>> {
@@ -153,7 +153,7 @@ impl RunSink for Sink<'_> {
 impl Keeper for Sink<'_> {
     fn samples(&mut self, part: &str, samples: &[Sample]) {
         if self.recorder.keeps() {
-            self.rows.extend(samples.iter().map(|sample| recording::row(part, 0, sample)));
+            self.rows.extend(samples.iter().map(|sample| sample_row(part, 0, sample)));
         }
     }
 

@@ -11,12 +11,10 @@ use engine::{IoPath, Way};
 use linux::purge::Status;
 use linux::purge::read_back::Verdict;
 use pts::rig::{Purged, Rig, TargetRig};
+use runner::messages;
 
-use crate::args::PurgeArgs;
-use crate::messages;
-use crate::purging;
-
-use super::keep;
+use super::tests::counted;
+use crate::purge::{self, Settings};
 
 /// The kernel's other ways to have many requests outstanding. One that this kernel refuses is left out: the report names
 /// those that were compared.
@@ -30,22 +28,20 @@ fn ways(opened: &Opened<'_>) -> Vec<Box<dyn Way>> {
         .collect()
 }
 
-/// What is done with a rig.
+/// Work with a rig.
 pub type Work<'a, R> = &'a mut dyn FnMut(&mut dyn Rig, &Opened<'_>) -> Result<R>;
 
 /// Makes a rig of what was opened.
 pub struct Tester<'a, 'b, R> {
     /// Set when the user asks for an end.
     pub cancel: &'a Arc<AtomicBool>,
-    /// Seed of the places that are read back.
-    pub seed: u64,
-    /// The engines of the kernel stand side by side.
+    /// True when the kernel's engines are compared.
     pub side_by_side: bool,
-    /// How the drive is emptied.
-    pub purge: &'a PurgeArgs,
-    /// That it can be is found out first.
+    /// The purge before each test.
+    pub purge: &'a Settings,
+    /// True when the drive is purged, which is checked to be possible first.
     pub is_purged: bool,
-    /// What is done.
+    /// The work.
     pub work: Work<'b, R>,
 }
 
@@ -58,19 +54,19 @@ impl<R> Visitor for Tester<'_, '_, R> {
         environment: &mut dyn Environment,
         opened: &Opened<'_>,
     ) -> Result<R> {
-        let (args, seed, cancel) = (self.purge, self.seed, self.cancel);
+        let (settings, cancel) = (self.purge, self.cancel);
         if self.is_purged {
-            purging::foresee(args).map_err(|error| {
-                let said = format!(
+            purge::foresee(settings).map_err(|error| {
+                let cause = format!(
                     "{}; or add --no-purge, and the drive is tested as it is",
                     messages::described(&error)
                 );
-                error.context(said)
+                error.context(cause)
             })?;
         }
         let mut purger = |target: &mut dyn IoPath| -> Result<Purged, String> {
-            let made = purging::held(args, (target, opened.permit), (seed, cancel));
-            let (method, outcome) = made.map_err(|error| messages::described(&error))?;
+            let purged = purge::purge_open(settings, (target, opened.permit), cancel);
+            let (method, outcome) = purged.map_err(|error| messages::described(&error))?;
             let verdict = outcome.verdict();
             Ok(Purged {
                 method: method.to_string(),
@@ -89,8 +85,8 @@ impl<R> Visitor for Tester<'_, '_, R> {
                 ),
             })
         };
-        let device = args.device.as_path();
-        let counted = || keep::counted(device);
+        let device = settings.device.as_path();
+        let counted = || counted(device);
         let mut rig = TargetRig {
             target,
             environment,

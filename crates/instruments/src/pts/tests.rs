@@ -19,13 +19,12 @@ use pts::rig::Rig;
 use pts::run::{Bodies, Ran};
 use pts::window::Written;
 use record::{Run, RunId, SamplesFormat, State, StepEntry, Summary};
+use runner::exit::Refused;
 use runner::instrument::{AnotherDrive, Instrument, Measure, Outcome, Resumption};
-use runner::recorder::{Beginning, Noted, RESUMED, Recorder};
+use runner::messages;
+use runner::recorder::{Beginning, Noted, RESUMED, Recorder, drive_words};
 use serde::{Serialize, Serializer};
 use serde_json::json;
-
-use crate::exit::Refused;
-use crate::{messages, recording};
 
 /// Tests on an open drive.
 pub struct Tests<'a> {
@@ -82,7 +81,7 @@ impl Instrument for Tests<'_> {
     type Step = Vec<Kept>;
 
     fn schema(&self) -> &'static str {
-        super::SCHEMA
+        documents::instrument::PTS
     }
 
     fn noun(&self) -> &'static str {
@@ -95,7 +94,7 @@ impl Instrument for Tests<'_> {
             setup: json!({
                 "verb": self.verb,
                 "target": self.identity.name,
-                "drive": recording::words(self.identity),
+                "drive": drive_words(self.identity),
                 "purge": self.purge,
             }),
             steps: None,
@@ -173,7 +172,7 @@ impl Measure for Tests<'_> {
         Summary {
             verb: self.verb.to_owned(),
             target: self.target.to_owned(),
-            drive: recording::words(self.identity),
+            drive: drive_words(self.identity),
             headline: views::pts::headline(bodies.all()),
         }
     }
@@ -196,9 +195,9 @@ struct Sink<'a> {
 
 /// How many stretches, purges and parts counted when a run was gone on with: what came after was made again.
 const WHOLE: &str = "whole";
-/// What a part had written after each of its stretches, and how many steps the record had then.
+/// Kind of notes with the bytes that a part had written after each stretch, and the steps of the record by then.
 const SO_FAR: &str = "written so far";
-/// What the drive was written when a run was ended before its end.
+/// Kind of the note with the bytes that the drive was written by the early end of a run.
 const ENDED_EARLY: &str = "ended early";
 /// How many steps the record had then.
 const ENTRIES: &str = "steps";
@@ -271,7 +270,7 @@ fn earlier(run: &Run, all: Vec<Vec<Kept>>, replay: bool) -> Earlier {
 /// Asks whether somebody wrote to the drive since the last whole part; `now` is what is counted now.
 ///
 /// # Errors
-/// When more was written than the part that was broken off can have; the run has to begin anew then.
+/// When more was written than the part that was broken off can have; a new run is needed then.
 fn check_unwritten(
     run: &Run,
     earlier: &Earlier,
@@ -321,7 +320,7 @@ fn check_unwritten(
     };
     let counts: Vec<u64> = wholes.iter().filter_map(|whole| count(whole, by)).collect();
     let parts = counts.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
-    // Of the first one nothing tells how much it writes; some write all of the drive.
+    // How much the first one writes is not known; some write the whole drive.
     let part = parts.max().unwrap_or(capacity.0);
     let most = part.max(COUNT_STEP_BYTES).saturating_mul(2);
     let most = most.max(written_by_itself(run, earlier, minute));
@@ -336,8 +335,8 @@ fn check_unwritten(
     Ok(())
 }
 
-/// What was written by its own word since the last part that is whole, by all processes that tried the next; and of each, but
-/// amid a fill, the stretch that nobody has told of, at twice the greatest rate until then.
+/// Bytes that were written since the last whole part by the run's own count, by all processes that tried the next; and of each, but
+/// amid a fill, the stretch that was not counted, at twice the greatest rate until then.
 fn written_by_itself(run: &Run, earlier: &Earlier, minute: Minute) -> u64 {
     let is_whole = |step: &StepEntry| {
         // [`Kept::Whole`], as it stands in the journal.
@@ -346,20 +345,20 @@ fn written_by_itself(run: &Run, earlier: &Earlier, minute: Minute) -> u64 {
     };
     let whole = run.steps.iter().rposition(is_whole).map_or(0, |at| at as u64 + 1);
     // The last word of each process on each part that is not whole.
-    let mut told: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    let mut counts: BTreeMap<(u64, u64), u64> = BTreeMap::new();
     let mut process = 0;
     for (kind, payload) in &run.notes {
         let count = |name: &str| payload[name].as_u64();
         match (kind.as_str(), count(ENTRIES), count("bytes")) {
             (RESUMED, ..) => process += 1,
             (SO_FAR, Some(steps), Some(bytes)) if steps >= whole => {
-                told.insert((process, steps), bytes);
+                counts.insert((process, steps), bytes);
             }
             _ => {}
         }
     }
-    let so_far = told.values().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
-    let cut_off = told.keys().map(|(process, _)| process).collect::<BTreeSet<_>>().len().max(1);
+    let so_far = counts.values().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
+    let cut_off = counts.keys().map(|(process, _)| process).collect::<BTreeSet<_>>().len().max(1);
     let minute_ns = match minute {
         Minute::Time(minute) => minute.0,
         Minute::Fill(_) => 0,
@@ -386,7 +385,7 @@ fn written_since(run: &Run, what: &str) -> anyhow::Error {
 /// NVMe drives count in steps of a thousand blocks of 512 bytes.
 const COUNT_STEP_BYTES: u64 = 512_000;
 
-/// What the kernel counts of writes to a block device.
+/// The kernel's count of bytes written to a block device.
 pub fn counted(device: &Path) -> Option<Written> {
     let counted = written::since_boot(&Roots::default(), device)?;
     Some(Written { by: format!("kernel since boot {}", counted.boot), bytes: counted.bytes.0 })

@@ -13,24 +13,22 @@ use linux::scratch::{self, ScratchFile};
 use linux::sysfs::Roots;
 use probe::Task;
 use probe::claims::Claim;
+use runner::exit::Refused;
+use runner::messages;
 use workload::content::SectorContent;
 use workload::plan::Content;
 
-use crate::args::ProbePlaceArgs;
-use crate::exit::Refused;
-use crate::messages;
-
 /// A drive that is open.
 pub struct Opened {
-    /// Who it is.
+    /// Its identity.
     pub identity: DriveIdentity,
-    /// How I/O is issued: `io_uring`, `libaio`, `psync`, `virtual`.
+    /// Its engine: `io_uring`, `libaio`, `psync`, `virtual`.
     pub engine: String,
     /// True when it may be written to.
     pub may_write: bool,
-    /// What it says of itself.
+    /// Sizes that it states.
     pub claims: Vec<Claim>,
-    /// Classes of speed that it says it has.
+    /// Speed classes that it states.
     pub classes: Vec<String>,
 }
 
@@ -42,36 +40,25 @@ pub type Work<'a, R> = &'a mut dyn FnMut(&mut dyn Bench, &Opened) -> Result<R>;
 /// # Errors
 /// As [`opening::open`], and the errors of `work`.
 pub fn with_bench<R>(
-    place: &ProbePlaceArgs,
+    place: Place<'_>,
     writes: Option<Bytes>,
     cancel: &AtomicBool,
     work: Work<'_, R>,
 ) -> Result<R> {
-    let target = place.target();
+    let target = place.target;
     if *target == TargetSpec::Null {
         bail!("null: has no times of its own; name a device, a file or sim:usb-8m");
     }
-    opening::note_without_effect(target, place.engine, place.cpus.as_deref(), &[]);
-    let opened = Place {
-        target,
-        engine: place.engine,
-        cpus: place.cpus.as_deref(),
-        buffered: false,
-        write: place.write,
-        consent: place.consent.as_ref(),
-        allow: &place.allow,
-        seed: place.seed,
-        what: "probed",
-    };
-    opening::open(opened, writes, &mut OnBench { cancel, work })
+    opening::note_without_effect(target, place.engine, place.cpus, &[]);
+    opening::open(place, writes, &mut OnBench { cancel, work })
 }
 
 /// Sizes of the test file in a directory, of which the largest that fits is taken: random accesses are within a quarter.
 const TEST_FILES: [Bytes; 3] = [Bytes::gib(1), Bytes::mib(512), Bytes::mib(256)];
 
 /// True of a directory, and probes that work in a file as well.
-pub fn takes_directory(place: &ProbePlaceArgs, tasks: &[Task]) -> bool {
-    matches!(tasks, [Task::SpeedClass]) && place.target().as_path().is_dir()
+pub fn takes_directory(place: Place<'_>, tasks: &[Task]) -> bool {
+    matches!(tasks, [Task::SpeedClass]) && place.target.as_path().is_dir()
 }
 
 /// As [`with_bench`], with a test file in the directory that `place` names: nothing that is there is touched.
@@ -79,12 +66,12 @@ pub fn takes_directory(place: &ProbePlaceArgs, tasks: &[Task]) -> bool {
 /// # Errors
 /// When there can be no such file, and the errors of `work`.
 pub fn in_directory<R>(
-    place: &ProbePlaceArgs,
+    place: Place<'_>,
     run_id: &str,
     cancel: &AtomicBool,
     work: Work<'_, R>,
 ) -> Result<R> {
-    let (name, dir) = (place.target(), place.target().as_path());
+    let (name, dir) = (place.target, place.target.as_path());
     scratch::may_create(dir).with_context(|| {
         format!("{name}: no test file can be made there; name a directory that you may write to")
     })?;
@@ -102,7 +89,7 @@ pub fn in_directory<R>(
     let file = ScratchFile::create(dir, size, run_id, &mut payload, &mut |_, _| {}, cancel)?;
     let request = OpenRequest {
         test_file: Some(TestFile { file: &file, top: dir }),
-        cpus: place.cpus.as_deref(),
+        cpus: place.cpus,
         ..OpenRequest::read(name, engines::chosen(name, place.engine))
     };
     let drive =
@@ -150,7 +137,7 @@ impl<R> Visitor for OnBench<'_, '_, R> {
     }
 }
 
-/// What a drive says of itself: sizes, and classes of speed.
+/// Sizes and speed classes that a drive states.
 fn stated(info: &DriveInfo, environment: &dyn Environment) -> (Vec<Claim>, Vec<String>) {
     let of_capacity = probe::claims::of_capacity(info.capacity_bytes);
     if info.kind == DriveKind::Virtual {
@@ -171,12 +158,12 @@ fn stated(info: &DriveInfo, environment: &dyn Environment) -> (Vec<Claim>, Vec<S
 ///
 /// # Errors
 /// [`Refused`], with what to add.
-pub fn must_write(place: &ProbePlaceArgs, task: &Task) -> Result<()> {
+pub fn must_write(place: Place<'_>, task: &Task) -> Result<()> {
     let is_put_back = matches!(task, Task::Capacity(options) if options.keeps);
     let is_full = matches!(task, Task::Capacity(options) if options.full);
     let verb = if is_full { "capacity --full" } else { task.word() };
     let is_own = takes_directory(place, std::slice::from_ref(task));
-    let target = place.target();
+    let target = place.target;
     if target.is_virtual() || place.write || is_own {
         return Ok(());
     }

@@ -23,7 +23,7 @@ pub struct Limits<'a> {
     pub time: Option<Nanos>,
 }
 
-/// What is written where something is to be found gone: each block its own, and never blank.
+/// Data that a purge has to remove: different in each block, and never blank.
 struct Marks;
 
 impl Payload for Marks {
@@ -108,7 +108,7 @@ pub fn empty(
     target: &mut dyn IoPath,
     method: Method,
     limits: Limits<'_>,
-    told: &mut dyn FnMut(f64),
+    progress: &mut dyn FnMut(f64),
 ) -> Result<Ended> {
     let (op, slice) = match method {
         Method::Zero => (Op::Write, WRITE_BYTES),
@@ -137,7 +137,7 @@ pub fn empty(
             return Ok(Ended { done_share: Some(share(done)), ..failed });
         }
         done += len;
-        told(share(done));
+        progress(share(done));
     }
     let _ = one(&mut *lane, Op::Flush, Bytes::ZERO, Bytes::ZERO)?;
     Ok(Ended::done(format!("all of it went through {method}")))

@@ -1,4 +1,4 @@
-//! What a run will take: told before it begins, refused when it is too much.
+//! Time and bytes of a run, estimated before it begins.
 
 use anyhow::Result;
 use bench::opening::Writes;
@@ -6,20 +6,17 @@ use block::Bytes;
 use drives::TargetSpec;
 use pts::estimate::Estimate;
 use pts::options::Options;
-use report::Style;
+use runner::exit::Refused;
 
-use crate::exit::Refused;
-use crate::messages;
-
-/// What is planned on a target.
+/// Plan of tests on a target.
 pub struct Planned {
     /// Time and bytes.
     pub estimate: Estimate,
-    /// What is written.
+    /// Bytes that are written.
     pub writes: Writes,
 }
 
-/// What `options` will take on `target`.
+/// Time and bytes of `options` on `target`.
 ///
 /// # Errors
 /// When the target cannot be looked at.
@@ -62,22 +59,4 @@ impl Planned {
         }
         Ok(())
     }
-}
-
-/// Shows the plan, and asks a person whether to go on; anybody else has not agreed.
-///
-/// # Errors
-/// When it cannot be shown.
-pub fn agreed(planned: &Planned, json: bool) -> Result<bool> {
-    if json {
-        messages::json(&(serde_json::to_string_pretty(&planned.estimate)? + "\n"))?;
-        return Ok(false);
-    }
-    let text = report::render_listing(&views::pts::plan(&planned.estimate), Style::default());
-    messages::result(&text)?;
-    use std::io::IsTerminal as _;
-    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
-        return Ok(false);
-    }
-    messages::ask("Go on? [y/N] ")
 }
