@@ -42,7 +42,7 @@ pub use groups::command;
 pub use health::{HealthArgs, Patient, RECORDING};
 pub use import::{ImportArgs, ImportFlashbenchArgs, ImportVerb, ResultForm};
 pub use judge::JudgeArgs;
-pub use keep::{KeepArgs, PlaceArgs, RecordArgs, SamplesName};
+pub use keep::{KeepArgs, PlaceArgs, RecordArgs};
 pub use load::{ConsentArgs, HowArgs, LiveArgs, LoadArgs, OrderName, OutputArgs, TargetArgs};
 pub use probe::{
     ChainArgs, PlainArgs, ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb, RowsArgs,

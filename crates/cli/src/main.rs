@@ -1,10 +1,9 @@
 //! The drivescope binary: flags and glue. It alone wires drive, environment, sink and wall clock together.
 //!
 //! `args` defines every flag once, for help, completions (`completing`) and manual (`manual`). `verbs` has a file for each verb.
-//! `session`, `measure` and `recording` are one benchmark run; `probing`, `testing`, `surveying`, `purging` and `replaying` are
-//! the other instruments, as the runner sees them. `records` knows which command resumes or repeats a run, `recorded` opens
-//! recorded results, `drawings` writes plots beside a result, `turns` lets several measurements take turns, `facing` is the
-//! compatibility mode for diskspd.
+//! `session` is one benchmark run from its first note to its exit code, `probing`, `testing`, `surveying` and `replaying` the same
+//! for the other instruments. `records` knows which command resumes or repeats a run, `recorded` opens recorded results,
+//! `drawings` writes plots beside a result, `facing` is the compatibility mode for diskspd.
 
 mod args;
 mod completing;
@@ -14,23 +13,17 @@ mod facing;
 mod inputs;
 mod known_drives;
 mod manual;
-mod measure;
 mod misuse;
 mod probing;
 mod recorded;
-mod recording;
 mod records;
 mod replaying;
-mod samples;
 mod session;
-mod setup;
 mod surveying;
 mod swept;
 mod testing;
 mod trace_files;
-mod turns;
 mod verbs;
-mod watch;
 mod whose;
 
 use std::ffi::OsStr;

@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use documents::Decode as _;
 use documents::instrument;
 use documents::recorded::{Record, Recorded, ResultBody, TestRuns};
+use instruments::mark::Setup;
 use mark::Kept;
 use record::{Document, Envelope, Integrity, RecordError, Run, RunId};
 use serde_json::Value;
@@ -14,9 +15,8 @@ use workload::plan::Plan;
 
 use crate::args::PlaceArgs;
 use crate::exit::Exit;
-use crate::setup::Setup;
 use crate::whose::{self, Reader};
-use crate::{inputs, messages, recording, records, session};
+use crate::{inputs, messages, records, session};
 
 /// The run or the document of that name.
 ///
@@ -182,7 +182,7 @@ fn measured(run: &Run) -> Result<ResultBody> {
     if let Some(sweep) = swept(run, &plan, &document)? {
         return Ok(ResultBody::Sweep(Box::new(sweep)));
     }
-    let kept = recording::kept(run)?;
+    let kept = instruments::mark::kept(run)?;
     // Tests of a result stand in the order of the plan's steps.
     let of_step = |name: &str| {
         let is_one = |kept: &&Kept| kept.counted && kept.step == name;

@@ -9,6 +9,7 @@ use block::quoted;
 use documents::Decode as _;
 use documents::instrument::{self, Instrument, Resume, Row};
 use drives::TargetSpec;
+use instruments::mark::Setup;
 use linux::gate;
 use linux::sysfs::Roots;
 use record::{Envelope, RecordError, Run, RunId, Runs, State, Summary};
@@ -20,7 +21,6 @@ use crate::args::{Given, PlaceArgs, takes, values_of};
 use crate::envelope::{arguments, without_consent};
 use crate::exit::Refused;
 use crate::messages;
-use crate::setup::Setup;
 
 /// The instrument that made `run`; `None` where this version does not know it.
 pub fn row_of(run: &Run) -> Option<&'static Row> {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 use documents::Decode as _;
 use documents::instrument::Instrument;
+use instruments::mark::{Closed, Job, Measured, Recording, RunMode, SamplesFile, Setup, measure};
 use live::{Display, Progress};
 use mark::compare::RunLatencies;
 use mark::sweep::Swept;
@@ -19,12 +20,8 @@ use workload::plan::Plan;
 use crate::args::{KeepArgs, OutputArgs, PlaceArgs};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
-use crate::measure::{Job, Measured, measure};
 use crate::messages;
-use crate::recording::{Closed, Recording, RunMode};
 use crate::records::{self, Next};
-use crate::samples::SamplesFile;
-use crate::setup::Setup;
 use crate::swept::SweepFiles;
 
 /// The form of a mark's body.
@@ -86,7 +83,7 @@ impl Session<'_> {
         let (verb, target) = (self.setup.verb.clone(), self.setup.target.clone());
         let goes_on_with = self.setup.goes_on_with();
         let envelope = envelope(SCHEMA, self.run_id, &SystemClock);
-        let recording = Recording::prepare(self.keep, envelope, self.setup, self.course)?;
+        let recording = Recording::prepare(self.keep.keep(), envelope, self.setup, self.course)?;
         let progress = Progress::of(&Display {
             live: self.output.live.when(verb == "sweep"),
             is_quiet: self.output.no_progress,

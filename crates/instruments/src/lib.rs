@@ -1,10 +1,12 @@
 //! Instruments on open drives, as the runner sees them: each keeps its steps in a record and resumes from it, and knows neither
 //! flags nor formats.
 //!
+//! - [`mark`] runs a benchmark on any target, and records each run.
 //! - [`probe`] runs probes of flash devices, and puts back what they overwrite.
 //! - [`pts`] runs enterprise tests, with the purge before each.
 //! - [`purge`] empties a drive and reads back whether it is empty.
 
+pub mod mark;
 pub mod probe;
 pub mod pts;
 pub mod purge;

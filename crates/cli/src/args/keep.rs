@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use bench::engines;
 use clap::{Args, ValueEnum};
-use record::Runs;
+use record::{Runs, SamplesFormat};
+use runner::place::Keep;
 
 /// Directory of recorded runs.
 #[derive(Clone, Debug, Default, Args)]
@@ -67,4 +69,27 @@ pub enum SamplesName {
     Parquet,
     /// Comma-separated text
     Csv,
+}
+
+impl KeepArgs {
+    /// The same, as the runner takes it.
+    pub fn keep(&self) -> Keep {
+        Keep {
+            runs_dir: self.place.runs_dir.clone(),
+            no_record: self.no_record,
+            samples: self.keep_samples.map(SamplesFormat::from),
+            part_of: self.part_of.clone(),
+            is_optional: self.part_of.is_some(),
+            engine_refused: Some(engines::refused),
+        }
+    }
+}
+
+impl From<SamplesName> for SamplesFormat {
+    fn from(name: SamplesName) -> SamplesFormat {
+        match name {
+            SamplesName::Csv => SamplesFormat::Csv,
+            SamplesName::Parquet => SamplesFormat::Parquet,
+        }
+    }
 }

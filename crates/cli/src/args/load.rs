@@ -6,6 +6,7 @@ use block::{Bytes, EngineChoice, Nanos};
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use clap::{Args, ValueEnum};
 use drives::TargetSpec;
+use instruments::mark::{TargetSettings, WriteConsent};
 use live::When;
 use mark::{Profile, TestSpec};
 use workload::units::{parse_bytes, parse_nanos};
@@ -67,6 +68,36 @@ pub struct TargetArgs {
     pub anyway: bool,
     #[command(flatten)]
     pub consent: ConsentArgs,
+}
+
+impl ConsentArgs {
+    /// The same, as the benchmark takes it.
+    pub fn settings(&self) -> WriteConsent {
+        WriteConsent {
+            write: self.write,
+            consent: self.consent.clone(),
+            allow: self.allow.clone(),
+            remove_leftovers: self.remove_leftovers,
+        }
+    }
+}
+
+impl TargetArgs {
+    /// The same, as the benchmark takes it.
+    pub fn settings(&self) -> TargetSettings {
+        TargetSettings {
+            target: self.target.clone(),
+            size: self.size,
+            span: self.span,
+            engine: self.engine,
+            iopoll: self.iopoll,
+            buffered: self.buffered,
+            no_cow: self.no_cow,
+            cpus: self.cpus.clone(),
+            anyway: self.anyway,
+            consent: self.consent.settings(),
+        }
+    }
 }
 
 /// Load of `mark`.

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use block::{Bytes, Nanos};
+pub use instruments::mark::Span;
 use linux::gate::Hazard;
 use linux::host::allowed_processors;
 use workload::plan::Region;
@@ -11,25 +12,6 @@ use workload::units::{parse_bytes, parse_nanos};
 
 /// Numbers of CPUs, each once. A type of its own name, so that clap takes it for one value.
 pub type Cpus = Vec<usize>;
-
-/// A part of a target, or all of it.
-#[derive(Clone, Copy, Debug)]
-pub enum Span {
-    /// From the first byte to the last.
-    All,
-    /// This part.
-    Part(Region),
-}
-
-impl Span {
-    /// The part; none for all of it.
-    pub fn region(self) -> Option<Region> {
-        match self {
-            Span::All => None,
-            Span::Part(region) => Some(region),
-        }
-    }
-}
 
 /// No machine has a CPU of a higher number; a range up to it can be walked.
 const CPU_MAX: usize = 1 << 16;

@@ -13,6 +13,7 @@ use bench::engines;
 use bench::outputs;
 use block::{Bytes, Nanos};
 use drives::TargetSpec;
+use instruments::mark::absolute;
 use live::view::go_within;
 use record::{Document, Run, RunId, SamplesFormat, State, Summary};
 use runner::instrument::{Outcome, Resumed, Resumption};
@@ -25,10 +26,10 @@ use survey::{Seen, conclude};
 use crate::args::{Given, SurveyArgs};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::{self, Exit};
+use crate::messages;
 use crate::records::{self, Next};
 use crate::verbs::print_json;
 use crate::verbs::report::page;
-use crate::{messages, setup};
 
 use keep::{Asked, Kept, Turn};
 use subject::Subject;
@@ -84,7 +85,7 @@ pub fn main(args: &SurveyArgs, given: &Given) -> Result<Exit> {
     }
     let subject = Subject::chosen(args.target.as_ref())?;
     let asked = Asked {
-        target: setup::absolute(&subject.name),
+        target: absolute(&subject.name),
         chosen: subject.chosen.clone(),
         engine: engines::chosen(&subject.name, args.engine).to_string(),
         may_write: subject.is_not_real() || args.write,

@@ -2,16 +2,14 @@
 
 use anyhow::Result;
 use block::Bytes;
+use instruments::mark::{Job, RunMode, Setup};
 use mark::{Direction, Options};
 use workload::plan::{Content, Order, Plan, Share, Until};
 
 use crate::args::{Given, LoadArgs, MarkArgs, OrderName, RecordArgs};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::Exit;
-use crate::measure::Job;
-use crate::recording::RunMode;
 use crate::session::Session;
-use crate::setup::Setup;
 use crate::verbs::resume::{self, Asked};
 use crate::verbs::run;
 
@@ -62,6 +60,7 @@ pub fn begin<R>(
     let seed = seed_of(load.seed)?;
     let run_id = run_id(seed);
     let default_size = default_size(load);
+    let target = &target.settings();
     let job = Job {
         target,
         plan: &|may_write| {
@@ -77,7 +76,7 @@ pub fn begin<R>(
         turn: None,
     };
     let file_bytes = target.size.unwrap_or(default_size);
-    let setup = Setup::new("mark", target, file_bytes, load.seed, keep, output);
+    let setup = Setup::new("mark", target, file_bytes, load.seed, &keep.keep(), output.samples_max);
     go(Session { job: &job, run_id, setup, course: RunMode::New, keep, output })
 }
 

@@ -4,6 +4,7 @@ use anyhow::{Context as _, Result, bail};
 use bench::engines;
 use block::EngineChoice;
 use documents::instrument::Instrument;
+use instruments::mark::{Job, RunMode, Setup, file_size};
 use mark::Body;
 use mark::repeat::{self, Repeat};
 use record::{Document, Envelope, Integrity, Run, RunId, Runs, State};
@@ -15,12 +16,9 @@ use workload::plan::Plan;
 use crate::args::{PlaceArgs, RerunArgs};
 use crate::envelope::run_id;
 use crate::exit::Exit;
-use crate::measure::Job;
 use crate::messages;
-use crate::recording::RunMode;
 use crate::records;
 use crate::session::{self, Session};
-use crate::setup::{Setup, engine_of, file_size};
 use crate::verbs::resume::trace_cap;
 
 /// The repetition as every mark is printed, and beside it how it compares.
@@ -56,9 +54,9 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
     let original = original(&run, &runs, &args.record.place)?;
     let mut setup = Setup::of_record(&run)?;
     let plan = Plan::from_toml(&run.plan).with_context(|| format!("{id}: its plan.toml"))?;
-    let mut target = setup.target_args(args.consent.clone())?;
+    let mut target = setup.target(args.consent.settings())?;
     target.engine = args.engine.unwrap_or(EngineChoice::From(target.engine.first()));
-    setup.engine = engine_of(&target).to_string();
+    setup.engine = target.kernel_engine().to_string();
     setup.engine_refused = engines::refused();
     "rerun".clone_into(&mut setup.verb);
     setup.repeats = Some(id.clone());

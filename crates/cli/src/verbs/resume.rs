@@ -3,18 +3,15 @@
 use anyhow::{Context as _, Result, bail};
 use block::{EngineChoice, EngineKind};
 use documents::instrument::Instrument;
+use instruments::mark::{Job, RunMode, Setup, TargetSettings, Turn, file_size};
 use record::{Run, RunId, SamplesFormat};
 use runner::instrument::Resumed;
 use workload::plan::Plan;
 
 use crate::args::{Given, KeepArgs, OutputArgs, TargetArgs};
 use crate::exit::Exit;
-use crate::measure::Job;
-use crate::recording::RunMode;
 use crate::records;
 use crate::session::Session;
-use crate::setup::{Setup, file_size};
-use crate::turns::Turn;
 
 /// What else was typed beside `--resume`. It may say again what the record says, as when the first
 /// command is called back and added to, and nothing else: a run has one plan.
@@ -60,7 +57,7 @@ pub fn with<R>(
     agreed.with_context(|| {
         format!("{id}: its record says otherwise; leave out what is not about output")
     })?;
-    let mut target = setup.target_args(asked.target.consent.clone())?;
+    let mut target = setup.target(asked.target.consent.settings())?;
     if asked.given.has("target") {
         // A drive may have another name by now; that it is the same one is checked when it is open.
         target.target.clone_from(&asked.target.target);
@@ -93,7 +90,7 @@ impl Recorded {
     pub fn resume<R>(
         self,
         resumed: Resumed,
-        target: &TargetArgs,
+        target: &TargetSettings,
         turn: Option<&Turn>,
         (keep, output): (&KeepArgs, &OutputArgs),
         go: impl FnOnce(Session<'_>) -> Result<R>,
@@ -154,7 +151,7 @@ fn is_recorded(engine: EngineChoice, setup: &Setup) -> bool {
 ///
 /// # Errors
 /// When the kernel refuses it here.
-fn check_engine(id: &RunId, target: &TargetArgs) -> Result<()> {
+fn check_engine(id: &RunId, target: &TargetSettings) -> Result<()> {
     let engine = target.engine.first();
     let refused = match target.target.is_real() {
         false => None,

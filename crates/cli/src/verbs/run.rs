@@ -7,15 +7,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use drives::TargetSpec;
+use instruments::mark::{Job, RunMode, Setup, file_size};
 use workload::plan::Plan;
 
 use crate::args::{Given, KeepArgs, OutputArgs, RecordArgs, RunArgs, TargetArgs};
 use crate::envelope::run_id;
 use crate::exit::Exit;
-use crate::measure::Job;
-use crate::recording::RunMode;
 use crate::session::Session;
-use crate::setup::{Setup, file_size};
 use crate::verbs::resume::{self, Asked};
 use crate::whose::{self, PLANS, Reader};
 
@@ -64,6 +62,7 @@ pub fn plan(
     plan.seed = seed.unwrap_or(plan.seed);
     let run_id = run_id(plan.seed);
     let default_size = file_size(&plan);
+    let target = &target.settings();
     let job = Job {
         target,
         plan: &|_| Ok(plan.clone()),
@@ -74,7 +73,8 @@ pub fn plan(
         trace_cap: output.trace_cap(keep),
         turn: None,
     };
-    let setup = Setup::new(verb, target, target.size.unwrap_or(default_size), seed, keep, output);
+    let file_bytes = target.size.unwrap_or(default_size);
+    let setup = Setup::new(verb, target, file_bytes, seed, &keep.keep(), output.samples_max);
     Session { job: &job, run_id, setup, course: RunMode::New, keep, output }.run()
 }
 

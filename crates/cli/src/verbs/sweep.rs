@@ -1,6 +1,7 @@
 //! `drivescope sweep`: one load under many settings.
 
 use anyhow::{Result, bail};
+use instruments::mark::{Job, RunMode, Setup};
 use mark::Options;
 use mark::sweep::{Factor, Limits, Load, Planned, Setting, Sweep, Swept};
 use workload::plan::{Content, Order, Plan, Share};
@@ -8,11 +9,8 @@ use workload::plan::{Content, Order, Plan, Share};
 use crate::args::{Given, Span, SweepArgs, SweepLoadArgs, SweepOrder, TargetArgs};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::Exit;
-use crate::measure::Job;
 use crate::messages;
-use crate::recording::RunMode;
 use crate::session::Session;
-use crate::setup::{Setup, engine_of};
 use crate::swept::SweepFiles;
 use crate::verbs::mark::SIZE;
 use crate::verbs::print_json;
@@ -53,7 +51,7 @@ pub fn main(args: &SweepArgs, given: &Given) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     messages::note(&views::sweep::outlook(&planned));
-    let (target, keep) = (&args.target, &args.record.keep);
+    let (target, keep) = (&args.target.settings(), &args.record.keep);
     let run_id = run_id(seed);
     let default_size = swept.sweep.size_max().unwrap_or(SIZE);
     let job = Job {
@@ -67,7 +65,8 @@ pub fn main(args: &SweepArgs, given: &Given) -> Result<Exit> {
         turn: None,
     };
     let file_bytes = target.size.unwrap_or(default_size);
-    let setup = Setup::new("sweep", target, file_bytes, args.load.seed, keep, &args.output);
+    let samples_max = args.output.samples_max;
+    let setup = Setup::new("sweep", target, file_bytes, args.load.seed, &keep.keep(), samples_max);
     let setup = Setup { sweep: Some(swept.clone()), ..setup };
     let session = Session {
         job: &job,
@@ -128,7 +127,7 @@ fn swept(args: &SweepArgs) -> Result<Swept> {
             SweepOrder::Interleaved => Order::Interleaved,
             SweepOrder::Blocked => Order::Blocked,
         },
-        engine: is_engine_varied.then(|| engine_of(&args.target)),
+        engine: is_engine_varied.then(|| args.target.settings().kernel_engine()),
     };
     let sweep = Sweep::new(args.vary.clone(), args.one_at_a_time, base)?;
     let limits =

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use documents::Decode as _;
 use documents::instrument::Instrument;
 use drives::TargetSpec;
+use instruments::mark::{IN_TURNS, absolute, latencies};
 use mark::Body;
 use mark::compare::{RunLatencies, Side, SideSession, of_sessions};
 use record::{Document, Envelope, Integrity, RunId};
@@ -15,8 +16,6 @@ use runner::recorder::RESUMED;
 
 use super::turns::BLOCKS;
 use crate::args::CompareArgs;
-use crate::recording::{self, IN_TURNS};
-use crate::setup::absolute;
 use crate::{recorded, records, session, whose};
 
 /// A result or a target, by its name.
@@ -186,7 +185,7 @@ fn of_run(name: &str, args: &CompareArgs) -> Result<Found> {
     let blocks = note.and_then(|(_, note)| Some(note["comparison"].as_str()?.to_owned()));
     // However it was named: the last run is another one tomorrow.
     let side = side(id.as_str(), &document, true, blocks);
-    Ok(Found::Recorded(side, Box::new(document.body), recording::latencies(&run)))
+    Ok(Found::Recorded(side, Box::new(document.body), latencies(&run)))
 }
 
 /// The runs that a document names as its parts.

@@ -6,6 +6,7 @@ use std::thread;
 use anyhow::{Result, anyhow};
 use bench::consent;
 use drives::TargetSpec;
+use instruments::mark::{Job, RunMode, Setup, TargetSettings, Turn, Turns, WriteConsent};
 use mark::Options;
 use mark::compare::letter;
 use record::RunId;
@@ -16,15 +17,11 @@ use stats::Design;
 use workload::plan::Plan;
 use workload::rng::Rng;
 
-use crate::args::{CompareArgs, ConsentArgs, KeepArgs, LiveArgs, OutputArgs, TargetArgs};
+use crate::args::{CompareArgs, KeepArgs, LiveArgs, OutputArgs};
 use crate::envelope::run_id;
 use crate::exit::Refused;
-use crate::measure::Job;
 use crate::messages;
-use crate::recording::RunMode;
 use crate::session::{Made, Notes, Session};
-use crate::setup::Setup;
-use crate::turns::{Turn, Turns};
 use crate::verbs::mark::{SIZE, default_size, options};
 use crate::verbs::resume::Recorded;
 
@@ -184,7 +181,7 @@ impl Common<'_> {
             Begun::New(side) => self.whole(&side, turn, &derive),
             Begun::Resumed(_, resumed) => {
                 let recorded = Recorded::of(&resumed.run)?;
-                let target = recorded.setup.target_args(ConsentArgs::default())?;
+                let target = recorded.setup.target(WriteConsent::default())?;
                 let output = self.output();
                 let with = (self.keep, &output);
                 recorded.resume(*resumed, &target, Some(turn), with, |one| one.make(&derive))
@@ -215,7 +212,7 @@ impl Common<'_> {
         let named = &args.sides[side.index];
         // Resumed from elsewhere, the name that was typed may not lead there.
         let is_here = !named.is_real() || named.as_path().exists();
-        let target = TargetArgs {
+        let target = TargetSettings {
             anyway: true,
             target: if is_here { named.clone() } else { TargetSpec::of(&targets[side.index]) },
             size: args.size,
@@ -225,7 +222,7 @@ impl Common<'_> {
             buffered: args.buffered,
             no_cow: args.no_cow,
             cpus: args.cpus.clone(),
-            consent: ConsentArgs::default(),
+            consent: WriteConsent::default(),
         };
         let output = self.output();
         let is_drawn = named.as_virtual().is_some_and(|spec| !spec.has_seed());
@@ -242,7 +239,8 @@ impl Common<'_> {
             turn: Some(turn),
         };
         let file_bytes = target.size.unwrap_or(default_size);
-        let setup = Setup::new("compare", &target, file_bytes, drive_seed, keep, &output);
+        let setup =
+            Setup::new("compare", &target, file_bytes, drive_seed, &keep.keep(), SAMPLES_MAX);
         let (run_id, course) = (side.run.clone(), RunMode::New);
         Session { job: &job, run_id, setup, course, keep, output: &output }.make(derive)
     }

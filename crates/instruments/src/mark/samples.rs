@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use bench::outputs::{self, Part};
 use mark::TracedRun;
-
-use crate::exit::Refused;
+use runner::exit::Refused;
 
 /// A samples file in the making. A run that fails leaves an earlier file as it was.
 pub struct SamplesFile {
@@ -38,7 +37,7 @@ impl SamplesFile {
     }
 
     /// Writes a run's I/Os: times in nanoseconds since the run's first request. An error is kept for
-    /// [`SamplesFile::finish`]; the measurement goes on.
+    /// [`SamplesFile::finish`]; the measurement continues.
     pub fn write(&mut self, run: &TracedRun) {
         if self.failed.is_none() {
             self.failed = rows(&mut self.part, run).err();

@@ -1,5 +1,5 @@
 //! Several measurements on one machine, taking turns: one makes its runs of a block while the others wait, then the next,
-//! in an order that is drawn anew for each block.
+//! in an order that is drawn for each block.
 //!
 //! Each measurement is the same as it would be alone, on a thread of its own. Here is only who may go on.
 
@@ -10,10 +10,10 @@ use std::time::Duration;
 use live::progress::{self, Bar};
 use workload::rng::Rng;
 
-/// How often a wish to stop is looked for by those who wait.
+/// Interval at which waiting benchmarks look for a request to stop.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// Whose turn it is.
+/// The order of turns.
 pub struct Turns {
     seats: Mutex<Vec<Seat>>,
     moved: Condvar,
@@ -22,7 +22,7 @@ pub struct Turns {
     bar: Bar,
 }
 
-/// Where a measurement stands.
+/// State of a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seat {
     /// It gets ready: opens its target, writes its test file.
@@ -74,7 +74,7 @@ impl Turns {
         Rng::for_path(self.seed, &[u64::from(block), index as u64]).next_u64()
     }
 
-    /// Who is to go on, when nobody makes a run and all who will come have come.
+    /// The benchmark whose turn it is, when none makes a run and all are ready.
     fn next(&self, seats: &[Seat]) -> Option<usize> {
         if seats.iter().any(|seat| matches!(seat, Seat::Preparing | Seat::Making)) {
             return None;

@@ -5,9 +5,9 @@ use block::{DriveIdentity, DriveInfo, Stack};
 use mark::{Executed, findings};
 use workload::plan::{Plan, Region};
 
-use super::{Desk, Measured};
+use super::{Measured, Session};
 
-impl Desk<'_> {
+impl Session<'_> {
     /// True where the answer is known before anything is measured: there is no drive under the target.
     pub(super) fn is_pointless(&self, stack: &Stack) -> bool {
         stack.is_memory() && self.job.turn.is_none() && !self.job.target.anyway

@@ -1,4 +1,4 @@
-//! What the tests of a mark have come to while others follow: judged after each run by what judges them at the end.
+//! Results of the tests of a benchmark so far: judged after each run by the code that judges them at the end.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use report::Item;
 use stats::Verdict;
 use workload::plan::Plan;
 
-/// What it takes to judge.
+/// Everything that judging needs.
 pub struct Watch {
-    /// What is run.
+    /// The plan.
     pub plan: Plan,
     /// The target.
     pub info: DriveInfo,
-    /// What I/O passes through.
+    /// Layers under the target.
     pub stack: Stack,
     /// Layout of the measured part of the target's file.
     pub extents: Option<Extents>,
     /// True when this run made the target's file and wrote all of it.
     pub own_file: bool,
-    /// How I/O is issued.
+    /// The engine.
     pub engine: String,
     /// True when the page cache is to be bypassed.
     pub direct: bool,
@@ -33,12 +33,12 @@ pub struct Watch {
     pub cpus: usize,
     /// True when completions are asked for over and over.
     pub polling: bool,
-    /// Which tests have all proofs, by step.
+    /// Whether each test has all proofs, by step.
     pub proven: BTreeMap<usize, bool>,
 }
 
 impl Watch {
-    /// How it stands after a run of the step with this index, in lines.
+    /// Facts after a run of the step with this index, in lines.
     pub fn facts(&mut self, so_far: &Executed, step: usize) -> Vec<Item> {
         let context = Context {
             info: &self.info,

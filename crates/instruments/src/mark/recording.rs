@@ -1,12 +1,10 @@
 //! From what the runs of a measurement leave to the record: the glue between instrument and run
 //! directory.
 
-use crate::watch::Watch;
 use anyhow::{Context as _, Result};
 use block::{DriveIdentity, DriveKind, Event, RunSink};
 use documents::Decode as _;
 use engine::Samples;
-use instruments::sample_row;
 use live::Progress;
 use mark::compare::RunLatencies;
 use mark::{Body, Earlier, Executed, FailedRun, Keeper, Kept, TracedRun};
@@ -14,23 +12,24 @@ use record::{Document, Envelope, PhaseHistogram, PhaseSeries, Run, StepEntry, Su
 use runner::instrument::{
     self, AnotherDrive, Ended, Instrument, Outcome, Resumed, Resumption, Running, steps_of,
 };
+use runner::messages;
 use runner::place::{Keep, Place};
 use runner::recorder::{Beginning, Noted, Recorder, drive_words, identity_of};
 use serde_json::{Value, json};
 use stats::histogram::LatencyBins;
 use workload::plan::Plan;
 
-use crate::args::KeepArgs;
-use crate::messages;
-use crate::samples::SamplesFile;
-use crate::setup::Setup;
-use crate::turns::Turn;
+use super::samples::SamplesFile;
+use super::setup::Setup;
+use super::turns::Turn;
+use super::watch::Watch;
+use crate::sample_row;
 
-/// What is to become of a measurement.
+/// Mode of a run.
 pub enum RunMode {
     /// A new run.
     New,
-    /// A recorded run goes on; its lock is held.
+    /// A recorded run is resumed; its lock is held.
     Resumed(Box<Resumed>),
     /// A recorded run is made again, on the same drive.
     Repeated(Box<DriveIdentity>),
@@ -52,7 +51,7 @@ pub struct Recording {
     watch: Option<Watch>,
     /// Its place among others, and how many runs a block has.
     turn: Option<(Turn, u32)>,
-    /// What the runs of one among others took, for whoever holds them against each other.
+    /// Latencies of the runs of a benchmark in turns, for comparisons.
     latencies: RunLatencies,
 }
 
@@ -62,7 +61,7 @@ enum Pending {
     Nothing,
     /// A new record.
     New(Place),
-    /// A record that goes on when the target is known to be the same.
+    /// A record that is resumed when the target is known to be the same.
     Resumed(Box<Resumed>),
 }
 
@@ -87,14 +86,13 @@ impl Recording {
     /// When the place that the user named cannot be used. Where only the usual place cannot, the user
     /// is told and nothing is recorded.
     pub fn prepare(
-        keep: &KeepArgs,
+        keep: Keep,
         envelope: Envelope,
         setup: Setup,
-        course: RunMode,
+        mode: RunMode,
     ) -> Result<Recording> {
-        let keep = keep.keep();
         let new = |keep: &Keep| keep.place().map(|new| new.map_or(Pending::Nothing, Pending::New));
-        let (pending, envelope, expected) = match course {
+        let (pending, envelope, expected) = match mode {
             RunMode::New => (new(&keep)?, envelope, None),
             RunMode::Repeated(identity) => (new(&keep)?, envelope, Some(*identity)),
             RunMode::Resumed(run) => {
@@ -117,7 +115,7 @@ impl Recording {
         })
     }
 
-    /// Also writes single I/Os to `samples`, and shows how it goes on `progress`.
+    /// Also writes single I/Os to `samples`, and reports to `progress`.
     pub fn with(mut self, samples: Option<SamplesFile>, progress: Progress) -> Recording {
         (self.samples, self.progress) = (samples, progress);
         self
@@ -128,7 +126,7 @@ impl Recording {
         self.progress.is_live()
     }
 
-    /// Shows from now on what `watch` says after each run.
+    /// Shows the facts of `watch` after each run from now on.
     pub fn watched(&mut self, watch: Watch) {
         let is_open = watch.plan.schedule.until.is_some();
         self.progress.update(|model| model.is_open = is_open);
@@ -141,8 +139,8 @@ impl Recording {
         self
     }
 
-    /// Asks whether this is the drive that a recorded run is of, when one goes on or is repeated: before
-    /// anything is written to it, and before the plan is held against it, for a plan that does not fit
+    /// Checks that this is the drive of the record, when one is resumed or repeated: before
+    /// anything is written to it, and before the plan is compared with it, since a plan that does not fit
     /// is not what is wrong then.
     ///
     /// # Errors

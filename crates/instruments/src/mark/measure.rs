@@ -1,4 +1,4 @@
-//! From a plan and a named target to the findings: the glue that `mark` and `run` share.
+//! From a plan and a named target to the findings.
 
 mod in_memory;
 
@@ -9,7 +9,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::watch::Watch;
 use anyhow::{Context as _, Result, bail};
 use bench::consent;
 use bench::limit::Limit;
@@ -28,21 +27,21 @@ use linux::scratch::{self, Copying, Leftover, ScratchFile};
 use linux::sysfs::Roots;
 use linux::target::RealTarget;
 use mark::{Around, Body, Broken, Ceiling, Engines, Executed, cache, findings};
+use runner::exit::Refused;
+use runner::messages;
 use workload::content::SectorContent;
 use workload::plan::{Plan, Region};
 
-use crate::args::{Span, TargetArgs};
-use crate::exit::Refused;
-use crate::messages;
-use crate::recording::Recording;
-use crate::setup::engine_of;
-use crate::turns::Turn;
+use super::recording::Recording;
+use super::target::{Span, TargetSettings};
+use super::turns::Turn;
+use super::watch::Watch;
 
-/// What a verb asks to be measured.
+/// A benchmark to run.
 pub struct Job<'a> {
-    /// Where.
-    pub target: &'a TargetArgs,
-    /// What to issue, given whether the target may be written to.
+    /// The target.
+    pub target: &'a TargetSettings,
+    /// The plan, given whether the target may be written to.
     pub plan: &'a dyn Fn(bool) -> Result<Plan>,
     /// Size of a test file when the user names none.
     pub default_size: Bytes,
@@ -58,18 +57,18 @@ pub struct Job<'a> {
     pub turn: Option<&'a Turn>,
 }
 
-/// What was measured.
+/// Result of a benchmark.
 pub struct Measured {
-    /// What it means.
+    /// Its body.
     pub body: Body,
     /// The I/O that ended it early, if one did.
     pub broken: Option<Broken>,
-    /// What the kernel refused where a slower way was taken instead.
+    /// Requests that the kernel refused, where a slower way was taken instead.
     pub notes: Vec<String>,
 }
 
 /// Everything that stays the same while a job runs.
-struct Desk<'a> {
+struct Session<'a> {
     job: &'a Job<'a>,
     cancel: Arc<AtomicBool>,
     recording: &'a mut Recording,
@@ -78,7 +77,7 @@ struct Desk<'a> {
 /// Measures, and keeps what each run leaves in `recording`.
 ///
 /// # Errors
-/// What makes a measurement impossible, each with what to do; [`Refused`] inside when it is the safety
+/// When it is impossible, each with what to do; [`Refused`] inside when it is the safety
 /// gate that says no.
 pub fn measure(job: &Job<'_>, recording: &mut Recording) -> Result<Measured> {
     let cancel = match job.turn {
@@ -87,7 +86,7 @@ pub fn measure(job: &Job<'_>, recording: &mut Recording) -> Result<Measured> {
         None => Arc::new(AtomicBool::new(false)),
     };
     let _orderly = linux::signals::orderly(&cancel);
-    let mut desk = Desk { job, cancel, recording };
+    let mut session = Session { job, cancel, recording };
     let target = &job.target.target;
     if job.target.no_cow && !target.as_path().is_dir() {
         bail!("{target}: --no-cow is about the test file that a directory gets; leave it out");
@@ -96,17 +95,21 @@ pub fn measure(job: &Job<'_>, recording: &mut Recording) -> Result<Measured> {
     let others = [("--iopoll", args.iopoll), ("--buffered", args.buffered)];
     note_without_effect(target, args.engine, args.cpus.as_deref(), &others);
     let path = match target {
-        TargetSpec::Virtual(_) | TargetSpec::Null => return desk.on_emulated(),
+        TargetSpec::Virtual(_) | TargetSpec::Null => return session.on_emulated(),
         TargetSpec::Path(path) => Path::new(path),
     };
     outputs::protect(path)?;
     let meta = fs::metadata(path).with_context(|| {
         format!("{target}: cannot be measured; name a directory, a file, a device or sim:hdd-7200")
     })?;
-    if meta.is_dir() { desk.on_directory(path) } else { desk.on_existing(path, meta.is_file()) }
+    if meta.is_dir() {
+        session.on_directory(path)
+    } else {
+        session.on_existing(path, meta.is_file())
+    }
 }
 
-impl Desk<'_> {
+impl Session<'_> {
     /// A virtual drive or `null:`, which are whole when their name is known.
     fn on_emulated(&mut self) -> Result<Measured> {
         let drive = drives::open(self.request(None))?;
@@ -117,7 +120,7 @@ impl Desk<'_> {
         }
         let plan = self.plan(true, Some(capacity))?;
         let mut target = target.engine()?;
-        let how = How::not_real(target.engine(), identity);
+        let how = OpenedAs::not_real(target.engine(), identity);
         let target = (target.io_path(), Engines::default());
         self.run(plan, target, &mut *environment, &[], &how)
     }
@@ -138,7 +141,7 @@ impl Desk<'_> {
         self.leftovers(dir)?;
         let size = self.job.target.size.unwrap_or(self.job.default_size);
         let mut plan = (self.job.plan)(true)?;
-        // Said in the plan, so that its record tells what was measured.
+        // In the plan, so that the record has the part that was measured.
         plan.region.get_or_insert(Region { offset: Bytes::ZERO, length: size });
         if plan.region.is_some_and(|r| r.offset.0.saturating_add(r.length.0) > size.0) {
             bail!(
@@ -146,7 +149,7 @@ impl Desk<'_> {
                 size.human()
             );
         }
-        // What can be known to fail is told before gigabytes are written; the rest when it is open.
+        // Failures that can be foreseen come before gigabytes are written; the rest when it is open.
         let info = DriveInfo { capacity_bytes: size, ..unopened(&name) };
         let region = plan.fit(&info)?;
         if self.is_pointless(&stack) {
@@ -206,8 +209,8 @@ impl Desk<'_> {
             return self.on_real(opened, path, false, plan);
         }
         let args = &self.job.target.consent;
-        let said = consent::Consent { consent: args.consent.as_ref(), allow: &args.allow };
-        let permit = consent::ask(said, path, consent::bytes_to_write(&plan))?;
+        let answer = consent::Consent { consent: args.consent.as_ref(), allow: &args.allow };
+        let permit = consent::ask(answer, path, consent::bytes_to_write(&plan))?;
         let opened = drives::open_path(self.request(Some(permit)))?;
         self.on_real(opened, path, false, plan)
     }
@@ -243,7 +246,7 @@ impl Desk<'_> {
         let extents = environment.extents_within(region.offset, region.length);
         environment.survey_layers(region.offset, region.length);
         let args = self.job.target;
-        let how = How {
+        let how = OpenedAs {
             engine: self.engine().to_string(),
             direct: !args.buffered,
             polling: args.iopoll,
@@ -277,7 +280,7 @@ impl Desk<'_> {
         (target, engines): (&mut dyn engine::IoPath, Engines<'_>),
         environment: &mut dyn Environment,
         ceilings: &[Option<Ceiling>],
-        how: &How,
+        how: &OpenedAs,
     ) -> Result<Measured> {
         let earlier = self.recording.begin(&plan, &how.identity)?;
         let ops = || plan.steps.iter().flat_map(|s| &s.phases).flat_map(|p| &p.ops);
@@ -326,7 +329,7 @@ impl Desk<'_> {
         Ok(Measured { body, broken: executed.broken, notes: Vec::new() })
     }
 
-    /// What the drive's own cache holds, where that decides what the runs show and the drive does not tell. The runs
+    /// Content of the drive's own cache, where that decides what the runs show and the drive does not report it. The runs
     /// stand whatever becomes of it.
     fn cache(
         &self,
@@ -368,7 +371,7 @@ impl Desk<'_> {
         Ok(plan)
     }
 
-    /// What this tester can do at most, for each step; and what the kernel refused meanwhile.
+    /// Limit of the tester for each step, and requests that the kernel refused meanwhile.
     fn ceilings(
         &self,
         plan: &Plan,
@@ -396,7 +399,7 @@ impl Desk<'_> {
 
     /// The engine of the flags, or the one that the kernel allows instead.
     fn engine(&self) -> EngineKind {
-        engine_of(self.job.target)
+        self.job.target.kernel_engine()
     }
 
     /// That engine, and then the others that steps of `plan` name.
@@ -431,8 +434,8 @@ impl Desk<'_> {
         }
     }
 
-    /// Says what a run that was killed left behind, and removes it when told to. What the very run left
-    /// that goes on now is removed unasked: it is its own, and stands where its next test file goes.
+    /// Reports test files that a killed run left behind, and removes them on request. A test file of the resumed run
+    /// itself is removed without asking: it is in the way of its next one.
     fn leftovers(&self, dir: &Path) -> Result<()> {
         let own = scratch::reclaim(dir, self.job.run_id);
         let own = own.with_context(|| {
@@ -466,8 +469,8 @@ impl Desk<'_> {
     }
 }
 
-/// How the target is driven, for the findings.
-struct How {
+/// Facts about the open target, for the findings.
+struct OpenedAs {
     engine: String,
     direct: bool,
     polling: bool,
@@ -479,10 +482,10 @@ struct How {
     identity: DriveIdentity,
 }
 
-impl How {
+impl OpenedAs {
     /// A target without layers under it, which is who its name says.
-    fn not_real(engine: &str, identity: DriveIdentity) -> How {
-        How {
+    fn not_real(engine: &str, identity: DriveIdentity) -> OpenedAs {
+        OpenedAs {
             engine: engine.to_owned(),
             direct: true,
             polling: false,

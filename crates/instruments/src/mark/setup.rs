@@ -1,4 +1,4 @@
-//! How a run was set up: what it takes, beside its plan, to go on with it or to make it again.
+//! Setup of a run: everything beside its plan that resuming or repeating it needs.
 
 use anyhow::{Context as _, Result, bail};
 use bench::engines;
@@ -6,18 +6,18 @@ use block::{Bytes, EngineChoice, EngineKind};
 use drives::TargetSpec;
 use mark::sweep::Swept;
 use record::{Run, RunId, SamplesFormat};
+use runner::messages;
 use runner::place::Keep;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use workload::plan::Plan;
 
-use crate::args::{ConsentArgs, KeepArgs, OutputArgs, SamplesName, TargetArgs};
-use crate::messages;
+use super::target::{TargetSettings, WriteConsent};
 
 /// The setup of a recorded run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Setup {
-    /// What the user called it: `mark`, `run`, `rerun`.
+    /// Verb as the user typed it: `mark`, `run`, `rerun`.
     pub verb: String,
     /// Absolute path of the target, or its name when it is a virtual drive.
     pub target: String,
@@ -50,20 +50,20 @@ pub struct Setup {
     pub part_of: Option<String>,
     /// The drive in a few words, known when it is open.
     pub drive: Option<String>,
-    /// What the plan is, when it is a sweep's.
+    /// The sweep that the plan belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Swept>,
 }
 
 impl Setup {
-    /// What the flags of a new run come to. `file_bytes` is the size that a test file gets.
+    /// Setup of a new run. `file_bytes` is the size that a test file gets.
     pub fn new(
         verb: &str,
-        target: &TargetArgs,
+        target: &TargetSettings,
         file_bytes: Bytes,
         drive_seed: Option<u64>,
-        keep: &KeepArgs,
-        output: &OutputArgs,
+        keep: &Keep,
+        samples_max: u64,
     ) -> Setup {
         let name = absolute(&target.target);
         let is_dir = std::fs::metadata(&name).is_ok_and(|meta| meta.is_dir());
@@ -71,15 +71,15 @@ impl Setup {
             verb: verb.to_owned(),
             target: name,
             file_bytes: is_dir.then_some(file_bytes),
-            engine: engine_of(target).to_string(),
+            engine: target.kernel_engine().to_string(),
             engine_refused: engines::refused(),
             iopoll: target.iopoll,
             buffered: target.buffered,
             no_cow: target.no_cow,
             cpus: target.cpus.clone(),
             drive_seed,
-            samples_max: output.samples_max,
-            samples: keep.keep_samples.map(SamplesFormat::from),
+            samples_max,
+            samples: keep.samples,
             repeats: None,
             part_of: keep.part_of.clone(),
             drive: None,
@@ -87,7 +87,7 @@ impl Setup {
         }
     }
 
-    /// The verb that goes on with such a run.
+    /// The verb that resumes such a run.
     pub fn goes_on_with(&self) -> &'static str {
         if self.sweep.is_some() { "sweep" } else { "run" }
     }
@@ -105,14 +105,14 @@ impl Setup {
             .with_context(|| format!("{id}: its setup.json is not one of this version"))
     }
 
-    /// The flags that lead to this setup; consent to writing is given anew each time.
+    /// The target of this setup; consent to writing is given again each time.
     ///
     /// # Errors
     /// When the record names an engine that this version does not have.
-    pub fn target_args(&self, consent: ConsentArgs) -> Result<TargetArgs> {
+    pub fn target(&self, consent: WriteConsent) -> Result<TargetSettings> {
         let engine = EngineKind::ALL.into_iter().find(|kind| kind.to_string() == self.engine);
         let engine = engine.with_context(|| format!("{}: no such engine here", self.engine))?;
-        Ok(TargetArgs {
+        Ok(TargetSettings {
             anyway: true,
             target: TargetSpec::of(&self.target),
             size: self.file_bytes,
@@ -127,12 +127,7 @@ impl Setup {
     }
 }
 
-/// The engine of a run. Only io_uring polls.
-pub fn engine_of(args: &TargetArgs) -> EngineKind {
-    if args.iopoll { args.engine.first() } else { engines::chosen(&args.target, args.engine) }
-}
-
-/// The name of a target so that it leads there from anywhere: a run may be gone on with from another directory.
+/// The name of a target that is valid from anywhere: a run may be resumed from another directory.
 pub fn absolute(target: &TargetSpec) -> String {
     let path = match target {
         TargetSpec::Virtual(spec) => return spec.absolute(),
@@ -146,29 +141,6 @@ pub fn absolute(target: &TargetSpec) -> String {
         );
     }
     path.display().to_string()
-}
-
-impl KeepArgs {
-    /// Whether and where a run is recorded, as the runner takes it.
-    pub fn keep(&self) -> Keep {
-        Keep {
-            runs_dir: self.place.runs_dir.clone(),
-            no_record: self.no_record,
-            samples: self.keep_samples.map(SamplesFormat::from),
-            part_of: self.part_of.clone(),
-            is_optional: self.part_of.is_some(),
-            engine_refused: Some(engines::refused),
-        }
-    }
-}
-
-impl From<SamplesName> for SamplesFormat {
-    fn from(name: SamplesName) -> SamplesFormat {
-        match name {
-            SamplesName::Csv => SamplesFormat::Csv,
-            SamplesName::Parquet => SamplesFormat::Parquet,
-        }
-    }
 }
 
 /// Size of a test file for `plan` when the user names none.
