@@ -5,9 +5,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use drivescope_probe::flashbench::{DiffFrom, NoteKind, Parsed, Table, parse};
+use formats::flashbench as print;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence::WithSource;
-use report::flashbench as print;
 
 /// The rows of a table as they would be printed.
 fn printed(parsed: &Parsed) -> Vec<String> {

@@ -1,4 +1,5 @@
-//! The only room that formats: numbers, tables, charts, sentences, for terminals and files.
+//! Numbers, tables, charts and sentences formatted, for terminals and files. Nothing else formats, but for `formats`, whose
+//! output is that of other programs.
 //!
 //! It knows no instrument. An instrument's result is laid out as a [`Sheet`] by whoever knows both,
 //! and every number on it is a [`stats::Quantity`].
@@ -7,11 +8,8 @@
 //! live view, `html` the report in HTML.
 
 mod answers;
-pub mod btt;
 pub mod chart;
 mod command;
-pub mod diskspd;
-pub mod flashbench;
 pub mod html;
 mod markup;
 pub mod number;

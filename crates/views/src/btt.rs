@@ -1,6 +1,6 @@
 //! What a trace says, as btt lays it out.
 
-use report::btt::{Device, Live, Merges, Name, Plugs, Seeks, Summary, Times};
+use formats::btt::{Device, Live, Merges, Name, Plugs, Seeks, Summary, Times};
 use trace::analyze::Phase;
 use trace::analyze::activity::Activity;
 use trace::analyze::body::{self, Body};

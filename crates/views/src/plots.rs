@@ -1,6 +1,7 @@
 //! Probings as charts.
 
 use anyhow::Result;
+use formats::flashbench as line;
 use probe::capacity::full;
 use probe::scatter::{Evidence, Part, Point};
 use probe::{Body, Name, Task, align, interval, open_au, slc_cache, surface};
@@ -8,7 +9,6 @@ use report::chart::{
     Across, Axis, Chart, Hue, Layer, Line, LinePoint, Mark, Points, Scale, Side, Walk, Zone,
     terminal,
 };
-use report::flashbench as line;
 use report::{Style, Styled, number};
 use stats::Unit;
 

@@ -10,7 +10,7 @@ use drivescope_repo_checks::packages::packages;
 use drivescope_repo_checks::repository::{root, sources};
 
 /// What each crate may use. To add an arrow here is to change the architecture.
-const ALLOWED: [(&str, &[&str]); 22] = [
+const ALLOWED: [(&str, &[&str]); 23] = [
     ("block", &[]),
     ("stats", &[]),
     ("workload", &["block"]),
@@ -29,6 +29,7 @@ const ALLOWED: [(&str, &[&str]); 22] = [
     ),
     ("serve", &["sim", "block"]),
     ("record", &["block", "workload"]),
+    ("formats", &["block", "stats"]),
     ("report", &["block", "stats", "record"]),
     (
         "bench",
@@ -75,6 +76,7 @@ const ALLOWED: [(&str, &[&str]); 22] = [
         &[
             "block",
             "documents",
+            "formats",
             "linux",
             "mark",
             "probe",
@@ -99,6 +101,7 @@ const ALLOWED: [(&str, &[&str]); 22] = [
             "engine",
             "documents",
             "drives",
+            "formats",
             "mark",
             "pts",
             "probe",

@@ -1,9 +1,9 @@
 //! What goes on while a target is loaded: progress, and how busy the processors are in the measured time.
 
 use block::{Event, RunSink};
+use formats::diskspd::Processor;
 use linux::host::{ProcessorTimes, processor_times};
 use live::Progress;
-use report::diskspd::Processor;
 use workload::plan::Plan;
 
 use crate::messages;

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use anyhow::Result;
 use block::{DriveKind, WallClock as _};
+use formats::diskspd::{Figures, Fill, Order, Report, Row, Target};
 use mark::Body;
 use mark::diskspd::{self, Manner, ResultFormat, Threads};
 use record::rfc3339;
-use report::diskspd::{Figures, Fill, Order, Report, Row, Target};
 use stats::remedy::Run;
 use stats::{Caveat, Proof, Remedy, Verdict};
 use workload::plan::{Address, Share};
@@ -46,8 +46,8 @@ pub fn report(face: &Face<'_>, loaded: &[Loaded]) -> String {
         rows: rows(options, loaded),
     };
     match options.results {
-        ResultFormat::Text => report::diskspd::text(&report),
-        ResultFormat::Xml => report::diskspd::xml(&report),
+        ResultFormat::Text => formats::diskspd::text(&report),
+        ResultFormat::Xml => formats::diskspd::xml(&report),
     }
 }
 

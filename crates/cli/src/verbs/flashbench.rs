@@ -12,10 +12,10 @@ use bench::outputs;
 use block::{Bytes, EngineChoice, Nanos};
 use drives::TargetSpec;
 use engine::Bench;
+use formats::flashbench as line;
 use probe::flashbench::face::{FaceError, Options, Row, UsageError, run};
 use probe::flashbench::judge;
 use probe::{Desk, Finding, Halt, NoKeeper, Terms, Verdict};
-use report::flashbench as line;
 use workload::plan::Region;
 
 use crate::args::{ProbePlaceArgs, flashbench_help};

@@ -40,7 +40,7 @@ pub fn main(args: &TraceAnalyzeArgs) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let text = match args.btt {
-        true => Styled::of_lines(&report::btt::summary(&views::btt::summary(&body))),
+        true => Styled::of_lines(&formats::btt::summary(&views::btt::summary(&body))),
         false => report::render_tables(
             &views::analyze::tables(&body, &args.traces),
             report::Style::default(),

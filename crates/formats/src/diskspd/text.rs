@@ -6,7 +6,7 @@ use stats::LatencyHistogram;
 
 use super::{Figures, Fill, Order, PERCENTILES, Report, Row, Target, deviation_ns};
 
-/// What diskspd calls a megabyte.
+/// diskspd's megabyte.
 const MIB: f64 = 1_048_576.0;
 /// A line of the table of processors is as long as this.
 const PROCESSORS_BAR: &str = "-------------------------------------------------------";

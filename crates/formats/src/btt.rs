@@ -16,11 +16,11 @@ pub struct Times {
     pub avg_ns: f64,
     /// The greatest, in nanoseconds.
     pub max_ns: u64,
-    /// How many.
+    /// Number of times.
     pub n: u64,
 }
 
-/// What one device's rows say.
+/// Rows of one device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Device {
     /// `major,minor` where it has them, else a name.
@@ -33,7 +33,7 @@ pub struct Device {
     pub q2q: Option<Seeks>,
     /// Distances between requests.
     pub d2d: Option<Seeks>,
-    /// How requests were held back.
+    /// Plugging of requests.
     pub plugs: Plugs,
     /// I/Os that waited when another arrived, and how often that was asked; `None` for devices that hand I/Os on.
     pub active: Option<(f64, u64)>,
@@ -41,12 +41,12 @@ pub struct Device {
     pub live: Option<Live>,
 }
 
-/// What a device is called.
+/// Name of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Name {
-    /// By its number.
+    /// Its number.
     Number(u32, u32),
-    /// By what else it is called.
+    /// Its name.
     Word(String),
 }
 
@@ -74,7 +74,7 @@ pub struct Merges {
 /// Distances, in blocks of 512 bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seeks {
-    /// How many.
+    /// Number of distances.
     pub n: u64,
     /// Their mean.
     pub mean: f64,
@@ -82,13 +82,13 @@ pub struct Seeks {
     pub median: u64,
     /// The most frequent, and a second as frequent where there is one.
     pub modes: Vec<u64>,
-    /// How often it occurred.
+    /// Occurrences of each of them.
     pub mode_n: u64,
-    /// How many are as frequent.
+    /// Number of distances as frequent as that.
     pub modes_n: u64,
 }
 
-/// How requests of a device were held back.
+/// Plugging of a device's requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Plugs {
     /// Unplugs, those by timer left out.
@@ -273,7 +273,7 @@ fn seeks<'a>(text: &mut String, devices: impl Iterator<Item = (&'a Name, Option<
     for (name, seeks) in devices {
         if let Some(seeks) = seeks.filter(|seeks| seeks.n > 0) {
             seeks_row(text, &device(name), seeks);
-            // btt shows two modes side by side, and tells the number of more.
+            // btt shows two modes side by side, and the number of more.
             match (seeks.modes_n, seeks.modes.get(1)) {
                 (2, Some(second)) => line!(text, " {second}"),
                 (0..=1, _) => text.push('\n'),

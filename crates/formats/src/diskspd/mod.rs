@@ -22,9 +22,9 @@ pub use xml::xml;
 pub struct Report {
     /// The program's name and its arguments, as typed.
     pub command_line: Vec<String>,
-    /// What printed it, and its version.
+    /// Name and version of the program that printed it.
     pub tool: (String, String),
-    /// The machine's name; empty where it is none's.
+    /// The machine's name; empty for a run on virtual drives alone.
     pub host: String,
     /// When the run ended, as text; empty on drives without a date.
     pub date: String,
@@ -34,9 +34,9 @@ pub struct Report {
     pub warm_up_s: u32,
     /// Load after it, in seconds.
     pub cool_down_s: u32,
-    /// True when latencies are told.
+    /// True when latencies are printed.
     pub latency: bool,
-    /// Length of the intervals whose deviation is told, in milliseconds; `None` when it is not.
+    /// Length of the intervals whose deviation is printed, in milliseconds; `None` when it is not.
     pub interval_ms: Option<u32>,
     /// Root of all randomness.
     pub seed: u64,
@@ -46,7 +46,7 @@ pub struct Report {
     pub processors: Vec<Processor>,
     /// The measured time as it was, in seconds, above zero.
     pub seconds: f64,
-    /// What each thread did to each of its targets.
+    /// I/Os of each thread on each of its targets.
     pub rows: Vec<Row>,
 }
 
@@ -65,7 +65,7 @@ pub struct Target {
     pub write_percent: u8,
     /// Size of a transfer, in bytes.
     pub block: u64,
-    /// How offsets follow each other.
+    /// Order of offsets.
     pub order: Order,
     /// Distance from one offset to the next, or what random ones are multiples of, in bytes.
     pub stride: u64,
@@ -77,7 +77,7 @@ pub struct Target {
     pub end: u64,
     /// Distance from where one thread begins to where the next does, in bytes.
     pub thread_stride: u64,
-    /// What is written.
+    /// Content of writes.
     pub fill: Fill,
     /// Reads and writes have buffers of their own, as was asked.
     pub separate: bool,
@@ -91,7 +91,7 @@ pub struct Target {
     pub bytes_per_ms: Option<u64>,
 }
 
-/// How offsets follow each other.
+/// Order of offsets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// One after the other.
@@ -103,10 +103,10 @@ pub enum Order {
     Random,
 }
 
-/// What is written.
+/// Content of writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fill {
-    /// What diskspd writes when nothing is said.
+    /// diskspd's default: a ramp of bytes.
     #[default]
     Usual,
     /// Zeros.
@@ -115,7 +115,7 @@ pub enum Fill {
     Random,
 }
 
-/// What a processor did in the measured time, as shares from 0 to 1 of it.
+/// Time of a processor by use, as shares from 0 to 1 of the measured time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Processor {
     /// Its number.
@@ -130,7 +130,7 @@ pub struct Processor {
     pub idle: f64,
 }
 
-/// What one thread did to one target.
+/// I/Os of one thread on one target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
     /// The thread's number, from 0.
@@ -215,7 +215,7 @@ impl Report {
     }
 }
 
-/// What latencies are told by: in percent, and the name in the text.
+/// Percentiles that are printed: in percent, and the name in the text.
 const PERCENTILES: [(f64, &str); 13] = [
     (25.0, "25th"),
     (50.0, "50th"),

@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use drivescope_report::flashbench::general;
+use drivescope_formats::flashbench::general;
 
 /// Exactly, as a hexadecimal number: `printf` computes in longer numbers, and would round a decimal one otherwise.
 fn hex(value: f64) -> String {
@@ -16,7 +16,7 @@ fn hex(value: f64) -> String {
     if value == 0.0 { format!("{sign}0") } else { format!("{sign}0x1.{fraction:013x}p{exponent}") }
 }
 
-/// What `printf` makes of all of them; `None` where there is none.
+/// All of them as `printf` prints them; `None` without a `printf`.
 fn printed(format: &str, values: &[f64]) -> Option<Vec<String>> {
     let mut lines = Vec::new();
     for some in values.chunks(1000) {
