@@ -1,136 +1,141 @@
-//! The replay on a reference drive, which tells what is outstanding when the trace does not: made first, recorded as a run of
-//! its own, its times kept in a file without a name.
+//! The replay on a reference drive, which says how many requests are outstanding when the trace does not: made first, recorded
+//! as a run of its own, its times kept in a file without a name.
 
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use documents::replay::{REPLAY, ReferenceBody, ReplayBody};
-use engine::replay::{Reason, Replayed};
+use documents::replay::{REPLAY, ReferenceBody};
+use engine::replay::Replayed;
 use live::Progress;
-use record::RunId;
+use record::{RunId, State};
+use runner::envelope::run_id;
 use runner::place::Keep;
-use trace::replay::ReferenceWriter;
+use trace::replay::{Options, ReferenceWriter};
 
-use super::around::caveats;
-use super::ask;
-
-use super::body::drive_of;
-use super::keep::Replaying;
-use super::listen::{Ear, Heard, Wanted};
-use super::play::{Job, Listener, On, Played, Start};
-use super::times::Reference;
-use crate::args::KeepArgs;
-use crate::envelope::run_id;
-use crate::records;
+use super::ending::EndedEarly;
+use super::listener::{Listener, Observed, Outputs};
+use super::record::ReplayRun;
+use super::replay::{Observer, Prepared, Replay, ReplayTarget};
+use super::replayer::Replayer;
+use super::times::ReferenceTimes;
 
 /// A replay on a reference drive.
-pub struct Referred {
-    /// When each request was issued and done.
-    pub times: Reference,
-    /// What is told of it.
+pub struct ReferenceReplay {
+    /// Times of its requests.
+    pub times: ReferenceTimes,
+    /// Its part in the result.
     pub body: ReferenceBody,
     /// Its run, where it is recorded.
     pub run: Option<RunId>,
-    /// True when the user stopped it.
-    pub interrupted: bool,
 }
 
-/// The replay on the reference drive, where one is asked for; a part of the one that `whole` will be of. What ended early
-/// is told how to make it anew.
+/// End of the attempt to replay on a reference drive.
+pub enum ReferenceEnding {
+    /// The settings name no reference drive.
+    NotWanted,
+    /// All requests were issued.
+    Complete(ReferenceReplay),
+    /// Not all were.
+    Early(EndedEarly),
+}
+
+/// Replays on the reference drive, where the settings name one, as a part of the run `whole`.
 ///
 /// # Errors
 /// Those of that replay.
-pub fn referred(
-    job: &Job<'_>,
-    trace: &Path,
-    (keep, quiet): (&KeepArgs, bool),
+pub fn replay(
+    replayer: &Replayer,
+    (keep, is_quiet): (&Keep, bool),
     whole: &RunId,
-) -> Result<Option<Referred>> {
-    let Some(name) = &job.args.reference else { return Ok(None) };
-    let keep = KeepArgs { part_of: Some(whole.to_string()), ..keep.clone() };
-    let replaying = Replaying {
+) -> Result<ReferenceEnding> {
+    let settings = &replayer.settings;
+    let Some(reference) = &settings.reference else { return Ok(ReferenceEnding::NotWanted) };
+    let name = &reference.target;
+    let run = ReplayRun {
         schema: REPLAY,
         noun: "replay",
         verb: "trace replay",
-        trace,
+        replayer,
         targets: vec![name],
-        run_id: run_id(job.seed),
-        seed: job.seed,
+        run_id: run_id(settings.seed),
         steps: 1,
     };
     // It is made before the record of the whole is open.
-    let (keep, mut running) = (Keep { is_optional: false, ..keep.keep() }, None);
-    let mut begin = |start: Start<'_>| {
-        running = Some(replaying.begin(&keep, start, &[])?);
+    let part_of = Some(whole.to_string());
+    let (keep, mut running) = (Keep { part_of, is_optional: false, ..keep.clone() }, None);
+    let mut begin = |prepared: Prepared<'_>| {
+        running = Some(run.begin(&keep, prepared, &[])?);
         Ok(())
     };
-    let progress = Progress::new(!quiet);
-    let ear = Ear::new(Wanted::default(), &mut begin, progress, "reference replay", (0, 1));
-    let on = On { target: name, consent: job.args.consent.consent.first(), seed: job.seed };
-    let (times, mut played, heard) =
-        made(job, on, ear).with_context(|| format!("--reference {name}"))?;
-    let interrupted = played.ended.reason == Reason::Cancelled;
-    let completion_s = played.ended.elapsed.as_secs_f64();
-    let broken = played.broken.take();
+    let progress = Progress::new(!is_quiet);
+    let shown_as = "reference replay";
+    let listener = Listener::new(Outputs::default(), &mut begin, progress, shown_as, (0, 1));
+    let on = ReplayTarget { target: name, consent: settings.consent.first(), seed: settings.seed };
+    let options = settings.reference_options(reference);
+    let (times, mut replay, observed) = with_times(replayer, on, &options, listener)
+        .with_context(|| format!("--reference {name}"))?;
+    let broken = replay.broken.take();
     let mut run = None;
-    if let Some((mut replay, running)) = heard.body.zip(running) {
-        replay.run.caveats.extend(caveats(name.as_str(), &played.stack));
-        views::remedies::write(&mut replay.run.caveats);
-        let (file, drive) = (trace.to_owned(), drive_of(&played));
-        let body =
-            ReplayBody { file, drive, seed: job.seed, reference: None, replay, kernel: None };
-        run = played.close(running, body).closed.whole()?;
+    if let Some((body, running)) = observed.body.zip(running) {
+        run = replay
+            .close((replayer.trace.path(), on), body, (None, None), running)
+            .closed
+            .whole()?;
     }
     if let Some(broken) = broken {
-        records::tell_to_make_anew();
-        return Err(broken.context(format!("--reference {name}")));
+        let broken = broken.context(format!("--reference {name}"));
+        return Ok(ReferenceEnding::Early(EndedEarly::Broken(broken)));
     }
-    if interrupted {
-        records::tell_to_make_anew();
+    if replay.state() == State::Interrupted {
+        return Ok(ReferenceEnding::Early(EndedEarly::Stopped));
     }
-    let body = ReferenceBody { drive: name.to_string(), factor: job.args.factor, completion_s };
-    Ok(Some(Referred { times, body, run, interrupted }))
+    let completion_s = replay.ended.elapsed.as_secs_f64();
+    let body = ReferenceBody { drive: name.to_string(), factor: reference.factor, completion_s };
+    Ok(ReferenceEnding::Complete(ReferenceReplay { times, body, run }))
 }
 
-/// Replays the trace at its own times on the reference drive, and keeps when each request was issued and done.
-fn made(job: &Job<'_>, on: On<'_>, ear: Ear<'_>) -> Result<(Reference, Played, Heard)> {
-    let options = ask::of_reference(job.args, &job.options);
+/// Replays the trace by `options` on the reference drive, and keeps the times of issue and completion of each request.
+fn with_times(
+    replayer: &Replayer,
+    on: ReplayTarget<'_>,
+    options: &Options,
+    listener: Listener<'_>,
+) -> Result<(ReferenceTimes, Replay, Observed)> {
     let file =
         tempfile::tempfile().context("cannot make a temporary file for the reference replay")?;
     let kept = file.try_clone().context("cannot keep the temporary file open")?;
-    let mut keeper = Keeper {
-        ear,
+    let mut recorder = TimesRecorder {
+        listener,
         writer: ReferenceWriter::new(BufWriter::new(file), "the temporary file"),
-        trouble: None,
+        failure: None,
     };
-    let played = job.play(on, &options, None, &mut keeper)?;
-    let Keeper { ear, writer, trouble } = keeper;
-    let heard = ear.finish(&played);
-    if let Some(trouble) = trouble {
-        return Err(trouble.into());
+    let replay = replayer.replay(on, options, None, &mut recorder)?;
+    let TimesRecorder { listener, writer, failure } = recorder;
+    let observed = listener.finish(&replay);
+    if let Some(failure) = failure {
+        return Err(failure.into());
     }
     writer.finish()?;
-    Ok((Reference::new(kept), played, heard))
+    Ok((ReferenceTimes::new(kept), replay, observed))
 }
 
-/// Keeps the times of requests, and lets the ear have them.
-struct Keeper<'a> {
-    ear: Ear<'a>,
+/// Records the times of requests, and passes them on.
+struct TimesRecorder<'a> {
+    listener: Listener<'a>,
     writer: ReferenceWriter<BufWriter<File>>,
-    trouble: Option<trace::TraceError>,
+    failure: Option<trace::TraceError>,
 }
 
-impl Listener for Keeper<'_> {
-    fn begin(&mut self, start: Start<'_>) -> Result<()> {
-        self.ear.begin(start)
+impl Observer for TimesRecorder<'_> {
+    fn begin(&mut self, prepared: Prepared<'_>) -> Result<()> {
+        self.listener.begin(prepared)
     }
 
-    fn see(&mut self, replayed: &[Replayed]) {
-        self.ear.see(replayed);
-        if self.trouble.is_none() {
-            self.trouble = self.writer.see(replayed).err();
+    fn observe(&mut self, replayed: &[Replayed]) {
+        self.listener.observe(replayed);
+        if self.failure.is_none() {
+            self.failure = self.writer.see(replayed).err();
         }
     }
 }

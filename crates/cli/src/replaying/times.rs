@@ -6,15 +6,15 @@ use std::io::{BufReader, Seek as _};
 use anyhow::{Context as _, Result};
 use trace::replay::ReferenceReader;
 
-/// The times of a replay on a reference drive.
-pub struct Reference {
+/// Times of a replay on a reference drive.
+pub struct ReferenceTimes {
     file: File,
 }
 
-impl Reference {
+impl ReferenceTimes {
     /// The times in `file`.
-    pub fn new(file: File) -> Reference {
-        Reference { file }
+    pub fn new(file: File) -> ReferenceTimes {
+        ReferenceTimes { file }
     }
 
     /// Reads them from the first on.

@@ -1,4 +1,4 @@
-//! Doubts about a replay that lie in the machine around it.
+//! Caveats about a replay for the machine around it.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,7 +8,7 @@ use linux::sysfs::Roots;
 use stats::Caveat;
 use stats::remedy::Trace;
 
-/// Doubts about a replay on the drive called `name`, under which `stack` lies.
+/// Caveats about a replay on the drive `name` with `stack` under it.
 pub fn caveats(name: &str, stack: &Stack) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let Ok(system) = linux::stack::resolve(&Roots::default(), Path::new("/")) else {
@@ -58,8 +58,8 @@ pub fn caveats(name: &str, stack: &Stack) -> Vec<Caveat> {
     caveats
 }
 
-/// What of a file was never written, and its length; none of what is no file, and where nothing or less than one in a thousand
-/// is.
+/// Bytes of a file that were never written, and its length; `None` of a device, and where they are not more than one in a
+/// thousand.
 fn unwritten(path: &Path) -> Option<(Bytes, Bytes)> {
     let file =
         File::open(path).ok().filter(|file| file.metadata().is_ok_and(|meta| meta.is_file()))?;
@@ -72,7 +72,7 @@ fn unwritten(path: &Path) -> Option<(Bytes, Bytes)> {
 mod tests {
     use super::*;
 
-    // Breaks when a doubt is told of something else than what was replayed to, or its remedy names no device.
+    // Breaks when a caveat is about something else than the target of the replay, or its remedy names no device.
     #[test]
     fn a_cache_on_the_way_is_a_doubt_about_the_target() {
         let layer = block::Layer {

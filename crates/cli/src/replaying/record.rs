@@ -1,5 +1,4 @@
-//! The record of a replay or of several: begun before the first request, so that what was written is in the list whatever
-//! becomes of it.
+//! Record of a run of replays: begun before the first request, so that a run that has written is always recorded.
 
 use std::path::Path;
 
@@ -8,39 +7,37 @@ use drives::TargetSpec;
 use record::{Run, RunId, SamplesFormat, State};
 use runner::instrument::{self, Instrument, Resumption, Running};
 use runner::place::Keep;
-use runner::recorder::Beginning;
+use runner::recorder::{Beginning, drive_words};
 use serde_json::{Value, json};
-use trace::replay::Options;
 
-use super::play::Start;
+use super::replay::Prepared;
+use super::replayer::Replayer;
 
-/// A replay, or a comparison of several, as the runner sees it.
-pub struct Replaying<'a> {
+/// A run of one replay or of several.
+pub struct ReplayRun<'a> {
     /// Form of its document.
     pub schema: &'static str,
     /// The activity that continues without a record.
     pub noun: &'static str,
     /// Verb as the user typed it.
     pub verb: &'static str,
-    /// The trace's file, as the user named it.
-    pub trace: &'a Path,
+    /// Its replays.
+    pub replayer: &'a Replayer,
     /// The drives, as the user named them.
     pub targets: Vec<&'a TargetSpec>,
     /// Name of the run.
     pub run_id: RunId,
-    /// Root of all randomness.
-    pub seed: u64,
     /// Number of replays.
     pub steps: u32,
 }
 
-impl Replaying<'_> {
+impl ReplayRun<'_> {
     /// Begins the record with the first replay; `parts` are runs that were made for it before.
     ///
     /// # Errors
     /// When it cannot be kept where the user wants it.
-    pub fn begin(&self, keep: &Keep, start: Start<'_>, parts: &[RunId]) -> Result<Running> {
-        let mut first = First { replaying: self, start };
+    pub fn begin(&self, keep: &Keep, prepared: Prepared<'_>, parts: &[RunId]) -> Result<Running> {
+        let mut first = FirstReplay { run: self, prepared };
         let mut running = instrument::open(&mut first, keep, self.run_id.clone(), None)?;
         running.envelope.parts = parts.to_vec();
         // The first request follows at once: something may be written to the drive.
@@ -49,30 +46,30 @@ impl Replaying<'_> {
     }
 }
 
-/// The first replay, about to begin: its drive is the one of the record.
-struct First<'a> {
-    replaying: &'a Replaying<'a>,
-    start: Start<'a>,
+/// The first replay of a run, about to begin: its drive is the one of the record.
+struct FirstReplay<'a> {
+    run: &'a ReplayRun<'a>,
+    prepared: Prepared<'a>,
 }
 
-impl Instrument for First<'_> {
+impl Instrument for FirstReplay<'_> {
     type Step = Value;
 
     fn schema(&self) -> &'static str {
-        self.replaying.schema
+        self.run.schema
     }
 
     fn noun(&self) -> &'static str {
-        self.replaying.noun
+        self.run.noun
     }
 
     fn beginning(&self) -> Result<Beginning> {
-        let Replaying { verb, trace, targets, seed, steps, .. } = self.replaying;
-        let Start { plan, identity, scheduler } = self.start;
+        let ReplayRun { verb, replayer, targets, steps, .. } = self.run;
+        let Prepared { plan, identity, scheduler } = self.prepared;
         let targets: Vec<&str> = targets.iter().map(|target| target.as_str()).collect();
         let mut setup = json!({
-            "verb": verb, "trace": trace, "target": targets.join(" "),
-            "drive": runner::recorder::drive_words(identity), "seed": seed,
+            "verb": verb, "trace": replayer.trace.path(), "target": targets.join(" "),
+            "drive": drive_words(identity), "seed": replayer.settings.seed,
         });
         if targets.len() > 1 {
             setup["targets"] = json!(targets);
@@ -81,7 +78,7 @@ impl Instrument for First<'_> {
             setup[SCHEDULER] = json!({ "set": set, "before": before });
         }
         Ok(Beginning {
-            plan: toml_of(&plan.options)?,
+            plan: toml::to_string_pretty(&plan.options).context("the plan has no text form")?,
             setup,
             steps: Some(*steps),
             drive: Some(identity.clone()),
@@ -99,8 +96,8 @@ const SCHEDULER: &str = "scheduler";
 
 /// The scheduler that a killed replay may have left on its drive, and how to put back the one before.
 pub fn left_behind(run: &Run) -> Option<String> {
-    let told = |name: &str| run.setup[SCHEDULER][name].as_str();
-    let (set, before) = (told("set")?, told("before")?);
+    let name = |name: &str| run.setup[SCHEDULER][name].as_str();
+    let (set, before) = (name("set")?, name("before")?);
     let target = run.setup["targets"][0].as_str().or_else(|| run.setup["target"].as_str())?;
     let device = Path::new(target).file_name()?.to_string_lossy();
     let is_killed = run.state == State::Running && set != before;
@@ -110,9 +107,4 @@ pub fn left_behind(run: &Run) -> Option<String> {
              /sys/block/{device}/queue/scheduler"
         )
     })
-}
-
-/// What was asked for, as text.
-fn toml_of(options: &Options) -> Result<String> {
-    toml::to_string_pretty(options).context("the plan has no text form")
 }

@@ -6,20 +6,20 @@ use drives::TargetSpec;
 use linux::sysfs::Roots;
 use linux::tracer::{self, Backend, Subject};
 
-use super::listen::{CHECKED_MAX, Heard};
-use super::play::Played;
+use super::listener::{CHECKED_MAX, Observed};
+use super::replay::Replay;
 
 /// Events that one request makes at most when nothing is split, merged or requeued: Q, G, I, D, C, and a plug.
 const EVENTS_EACH: usize = 6;
 
-/// Runs `replay` while the kernel tells what the device `target` is asked to do, and holds one against the other.
+/// Runs `replay` while the kernel records the requests to the device `target`, and compares both.
 ///
 /// # Errors
-/// When the target is no block device, when nothing can be recorded, and those of `replay`.
+/// When the target is not a block device, when nothing can be recorded, and those of `replay`.
 pub fn verified(
     target: &TargetSpec,
-    replay: impl FnOnce() -> Result<(Played, Heard)>,
-) -> Result<(Played, Heard, Verified)> {
+    replay: impl FnOnce() -> Result<(Replay, Observed)>,
+) -> Result<(Replay, Observed, Verified)> {
     if !target.is_real() {
         bail!(
             "{target}: --verify asks the kernel's tracer, which sees block devices; leave it out: in virtual time \
@@ -37,13 +37,13 @@ pub fn verified(
     let (done, collected, recorded) =
         tracer::record_while(&subjects, &options, CHECKED_MAX * EVENTS_EACH, |_| replay())
             .with_context(|| format!("{target}: --verify"))?;
-    let (played, mut heard) = done?;
-    let check = heard.check.take().context("nothing was kept to be verified")?;
-    let kernel = check.finish(&collected.events, subjects[0].number, played.ended.start);
+    let (replay, mut observed) = done?;
+    let check = observed.check.take().context("nothing was kept to be verified")?;
+    let kernel = check.finish(&collected.events, subjects[0].number, replay.ended.start);
     let verified = Verified {
         recorder: recorded.backend.to_string(),
         lost_events: recorded.lost + collected.left_out,
         kernel,
     };
-    Ok((played, heard, verified))
+    Ok((replay, observed, verified))
 }
