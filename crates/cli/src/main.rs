@@ -1,7 +1,7 @@
 //! The drivescope binary: flags and glue. It alone wires drive, environment, sink and wall clock together.
 //!
 //! `args` defines every flag once, for help, completions (`completing`) and manual (`manual`). `verbs` has a file for each verb.
-//! `session` is one benchmark run from its first note to its exit code, `probing`, `testing`, `surveying` and `replaying` the same
+//! `session` is one benchmark run from its first note to its exit code, `probing`, `testing` and `surveying` the same
 //! for the other instruments. `records` knows which command resumes or repeats a run, `recorded` opens recorded results,
 //! `drawings` writes plots beside a result, `facing` is the compatibility mode for diskspd.
 
@@ -17,7 +17,6 @@ mod misuse;
 mod probing;
 mod recorded;
 mod records;
-mod replaying;
 mod session;
 mod surveying;
 mod swept;

@@ -10,7 +10,7 @@ use drivescope_repo_checks::packages::packages;
 use drivescope_repo_checks::repository::{root, sources};
 
 /// What each crate may use. To add an arrow here is to change the architecture.
-const ALLOWED: [(&str, &[&str]); 23] = [
+const ALLOWED: [(&str, &[&str]); 24] = [
     ("block", &[]),
     ("stats", &[]),
     ("workload", &["block"]),
@@ -90,11 +90,32 @@ const ALLOWED: [(&str, &[&str]); 23] = [
         ],
     ),
     (
+        "replay",
+        &[
+            "bench",
+            "block",
+            "documents",
+            "drives",
+            "engine",
+            "linux",
+            "live",
+            "mark",
+            "record",
+            "report",
+            "runner",
+            "stats",
+            "trace",
+            "views",
+            "workload",
+        ],
+    ),
+    (
         "cli",
         &[
             "bench",
             "instruments",
             "live",
+            "replay",
             "block",
             "stats",
             "workload",

@@ -29,7 +29,7 @@ use crate::recorded::whole_envelope;
 use crate::verbs::purge;
 use crate::verbs::{self, trace};
 use crate::whose::{self, Reader};
-use crate::{messages, probing, records, replaying, session, surveying, testing};
+use crate::{messages, probing, records, session, surveying, testing};
 
 /// Runs the verb.
 ///
@@ -121,7 +121,7 @@ fn how_to_go_on(run: &Run, place: &PlaceArgs) -> Vec<String> {
     let beside = [
         records::of_a_comparison(run, place),
         instruments::probe::left_behind(run),
-        replaying::left_behind(run),
+        replay::left_behind(run),
     ];
     std::iter::once(records::how_to_go_on(run, place)).chain(beside.into_iter().flatten()).collect()
 }

@@ -6,7 +6,7 @@ mod export;
 pub mod import;
 pub mod record;
 mod replay;
-mod settings;
+mod replaying;
 
 pub use compare::show as show_compare;
 pub use replay::show as show_replay;
@@ -15,8 +15,6 @@ use anyhow::Result;
 
 use crate::args::{TraceArgs, TraceVerb};
 use crate::exit::Exit;
-use crate::records;
-use crate::replaying::EndedEarly;
 
 /// Runs the verb.
 ///
@@ -30,14 +28,5 @@ pub fn main(args: &TraceArgs) -> Result<Exit> {
         TraceVerb::Analyze(args) => analyze::main(args),
         TraceVerb::Replay(args) => replay::main(args),
         TraceVerb::Compare(args) => compare::main(args),
-    }
-}
-
-/// Ends a run of replays that has no result.
-fn ended_early(early: EndedEarly) -> Result<Exit> {
-    records::tell_to_make_anew();
-    match early {
-        EndedEarly::Stopped => Ok(Exit::Interrupted),
-        EndedEarly::Broken(error) => Err(error),
     }
 }

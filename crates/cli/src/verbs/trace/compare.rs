@@ -3,13 +3,12 @@
 use anyhow::Result;
 use documents::replay::CompareBody;
 use record::{Document, State};
+use replay::{Comparison, Ending};
 use trace::replay::compare::Suits;
 
-use super::ended_early;
-use super::settings::replayer;
+use super::replaying::{ended_early, replayer};
 use crate::args::TraceCompareArgs;
 use crate::exit::Exit;
-use crate::replaying::{Comparison, Ending};
 use crate::{messages, records};
 
 /// Runs the verb.

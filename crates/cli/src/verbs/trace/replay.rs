@@ -6,13 +6,12 @@ use block::quoted;
 use documents::replay::ReplayBody;
 use live::Display;
 use record::{Document, State};
+use replay::{Ending, Single};
 use trace::replay::Limit;
 
-use super::ended_early;
-use super::settings::replayer;
+use super::replaying::{ended_early, replayer};
 use crate::args::TraceReplayArgs;
 use crate::exit::Exit;
-use crate::replaying::{Ending, Single};
 use crate::{messages, records};
 
 /// Runs the verb.

@@ -6,8 +6,8 @@ use drives::TargetSpec;
 use linux::sysfs::Roots;
 use linux::tracer::{self, Backend, Subject};
 
-use super::listener::{CHECKED_MAX, Observed};
-use super::replay::Replay;
+use crate::listener::{CHECKED_MAX, Observed};
+use crate::replay::Replay;
 
 /// Events that one request makes at most when nothing is split, merged or requeued: Q, G, I, D, C, and a plug.
 const EVENTS_EACH: usize = 6;

@@ -12,7 +12,7 @@ use runner::instrument::{Ended, Outcome, Running};
 use serde_json::json;
 use trace::replay::{Body, Counts, Original, Plan};
 
-use super::caveats::caveats;
+use crate::caveats::caveats;
 
 /// Target of one replay.
 #[derive(Clone, Copy)]

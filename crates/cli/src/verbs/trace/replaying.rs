@@ -1,16 +1,18 @@
-//! Flags of a replay to its settings.
+//! Replays between flags and exit codes: flags become settings, and a run without a result ends.
 
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use block::{Bytes, Waiting};
+use replay::{EndedEarly, ReferenceDrive, Replayer, Settings, Tester, TraceFile};
 use trace::replay::{Clock, Count, Fit, Layout, Mode, Options, Scale, Writes};
 
 use crate::args::{
     CountName, LayoutName, MapName, ModeName, PlayArgs, ReadingArgs, Span, TimesName,
 };
 use crate::envelope::seed_of;
-use crate::replaying::{ReferenceDrive, Replayer, Settings, Tester, TraceFile};
+use crate::exit::Exit;
+use crate::records;
 use crate::trace_files::opened;
 
 /// Reads the trace in the file at `path` once, to replay it.
@@ -117,5 +119,17 @@ fn mode(args: &PlayArgs) -> Result<Mode> {
         }
         ModeName::Timed => Ok(Mode::Timed),
         ModeName::Afap => Ok(Mode::Afap(u32::from(args.depth))),
+    }
+}
+
+/// Ends a run of replays that has no result.
+///
+/// # Errors
+/// The I/O errors that ended it.
+pub fn ended_early(early: EndedEarly) -> Result<Exit> {
+    records::tell_to_make_anew();
+    match early {
+        EndedEarly::Stopped => Ok(Exit::Interrupted),
+        EndedEarly::Broken(error) => Err(error),
     }
 }

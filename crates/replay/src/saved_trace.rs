@@ -8,7 +8,7 @@ use trace::container::{Existing, Writer};
 use trace::replay::{Plan, Tap};
 use trace::{Io, Space, TraceError, TraceInfo};
 
-use super::replay::Replay;
+use crate::replay::Replay;
 
 /// I/Os that are written to the file at a time.
 const WRITTEN_AT_ONCE: usize = 8 << 10;

@@ -17,9 +17,9 @@ use linux::sysfs::Roots;
 use trace::replay::{Opener, Options, Plan, Survey, Writes};
 use trace::{Source, import};
 
-use super::replay::{Observer, Prepared, Replay, ReplayTarget};
-use super::settings::{Settings, bytes_changed};
-use super::times::ReferenceTimes;
+use crate::replay::{Observer, Prepared, Replay, ReplayTarget};
+use crate::settings::{Settings, bytes_changed};
+use crate::times::ReferenceTimes;
 
 /// A file of a trace, which is read more than once.
 #[derive(Clone, Debug)]

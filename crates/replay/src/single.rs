@@ -10,14 +10,14 @@ use record::RunId;
 use runner::envelope::run_id;
 use runner::place::Keep;
 
-use super::ending::{EndedEarly, Ending, Finished};
-use super::kernel_check::verified;
-use super::listener::{Listener, Observed, Outputs};
-use super::record::ReplayRun;
-use super::reference::{self, ReferenceEnding};
-use super::replay::{Begin, Prepared, Replay, ReplayTarget};
-use super::replayer::Replayer;
-use super::times::ReferenceTimes;
+use crate::ending::{EndedEarly, Ending, Finished};
+use crate::kernel_check::verified;
+use crate::listener::{Listener, Observed, Outputs};
+use crate::record::ReplayRun;
+use crate::reference::{self, ReferenceEnding};
+use crate::replay::{Begin, Prepared, Replay, ReplayTarget};
+use crate::replayer::Replayer;
+use crate::times::ReferenceTimes;
 
 /// A replay on one drive.
 pub struct Single<'a> {

@@ -11,8 +11,8 @@ use live::{Progress, page};
 use trace::TraceError;
 use trace::replay::{Body, Check, Judge, Mode};
 
-use super::replay::{Begin, Observer, Prepared, Replay};
-use super::saved_trace::SavedTrace;
+use crate::replay::{Begin, Observer, Prepared, Replay};
+use crate::saved_trace::SavedTrace;
 
 /// Most requests that are compared with the kernel's tracer: some 50 MB.
 pub const CHECKED_MAX: usize = 1_000_000;

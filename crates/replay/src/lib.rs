@@ -2,26 +2,26 @@
 //!
 //! - [`settings`] are the settings of a replay, [`replayer`] opens a drive and replays a trace on it by them, and [`replay`] is the
 //!   result.
-//! - [`listener`] observes a replay: it judges the requests, shows progress, and saves the replay as a trace ([`saved_trace`]).
-//! - [`record`] is the record of a run of one replay or of several.
-//! - [`reference`] replays on a reference drive first, for the times ([`times`]) by which requests are outstanding.
 //! - [`single`] is a replay on one drive, with the kernel's account of it ([`kernel_check`]); [`comparison`] replays on two drives
-//!   by turns.
+//!   by turns. Both end as [`ending`] says.
+//! - [`reference`](mod@reference) replays on a reference drive first, for the [`times`] by which requests are outstanding.
+//! - [`listener`] observes a replay: it judges the requests, shows progress, and saves the replay as a trace ([`saved_trace`]).
+//! - [`record`](mod@record) is the record of a run of one replay or of several.
 //! - [`caveats`] doubts a replay for the machine around it.
 
-mod caveats;
-mod comparison;
-mod ending;
-mod kernel_check;
-mod listener;
-mod record;
-mod reference;
-mod replay;
-mod replayer;
-mod saved_trace;
-mod settings;
-mod single;
-mod times;
+pub mod caveats;
+pub mod comparison;
+pub mod ending;
+pub mod kernel_check;
+pub mod listener;
+pub mod record;
+pub mod reference;
+pub mod replay;
+pub mod replayer;
+pub mod saved_trace;
+pub mod settings;
+pub mod single;
+pub mod times;
 
 pub use comparison::Comparison;
 pub use ending::{EndedEarly, Ending};

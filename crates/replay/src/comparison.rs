@@ -14,14 +14,14 @@ use runner::place::Keep;
 use trace::replay::compare::{Side, order};
 use trace::replay::{Mode, Score, Statement, compare};
 
-use super::caveats::caveats;
-use super::ending::{EndedEarly, Ending, Finished};
-use super::listener::{Listener, Observed, Outputs};
-use super::record::ReplayRun;
-use super::reference::{self, ReferenceEnding, ReferenceReplay};
-use super::replay::{Begin, Prepared, Replay, ReplayTarget};
-use super::replayer::Replayer;
-use super::times::ReferenceTimes;
+use crate::caveats::caveats;
+use crate::ending::{EndedEarly, Ending, Finished};
+use crate::listener::{Listener, Observed, Outputs};
+use crate::record::ReplayRun;
+use crate::reference::{self, ReferenceEnding, ReferenceReplay};
+use crate::replay::{Begin, Prepared, Replay, ReplayTarget};
+use crate::replayer::Replayer;
+use crate::times::ReferenceTimes;
 
 /// A comparison of two drives.
 pub struct Comparison<'a> {

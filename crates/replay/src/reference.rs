@@ -13,12 +13,12 @@ use runner::envelope::run_id;
 use runner::place::Keep;
 use trace::replay::{Options, ReferenceWriter};
 
-use super::ending::EndedEarly;
-use super::listener::{Listener, Observed, Outputs};
-use super::record::ReplayRun;
-use super::replay::{Observer, Prepared, Replay, ReplayTarget};
-use super::replayer::Replayer;
-use super::times::ReferenceTimes;
+use crate::ending::EndedEarly;
+use crate::listener::{Listener, Observed, Outputs};
+use crate::record::ReplayRun;
+use crate::replay::{Observer, Prepared, Replay, ReplayTarget};
+use crate::replayer::Replayer;
+use crate::times::ReferenceTimes;
 
 /// A replay on a reference drive.
 pub struct ReferenceReplay {

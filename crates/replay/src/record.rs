@@ -10,8 +10,8 @@ use runner::place::Keep;
 use runner::recorder::{Beginning, drive_words};
 use serde_json::{Value, json};
 
-use super::replay::Prepared;
-use super::replayer::Replayer;
+use crate::replay::Prepared;
+use crate::replayer::Replayer;
 
 /// A run of one replay or of several.
 pub struct ReplayRun<'a> {
