@@ -34,9 +34,9 @@ use drives::TargetSpec;
 use workload::units::parse_nanos;
 
 pub use compare::CompareArgs;
-pub use diskspd::{DiskspdArgs, diskspd_help, diskspd_options};
+pub use diskspd::{DiskspdArgs, diskspd_help};
 pub use explain::ExplainArgs;
-pub use flashbench::{FlashbenchArgs, flashbench_help, flashbench_options};
+pub use flashbench::{FlashbenchArgs, flashbench_help};
 pub use given::Given;
 pub use groups::command;
 pub use health::{HealthArgs, Patient, RECORDING};

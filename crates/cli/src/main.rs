@@ -1,23 +1,23 @@
 //! The drivescope binary: flags and glue. It alone wires drive, environment, sink and wall clock together.
 //!
-//! `args` defines every flag once, for help, completions (`completing`) and manual (`manual`). `verbs` has a file for each verb.
+//! `args` defines every flag once, for help, completions and the manual. `verbs` has a file for each verb.
 //! `session` is one benchmark run from its first note to its exit code, `probing`, `testing` and `surveying` the same
 //! for the other instruments. `records` knows which command resumes or repeats a run, `recorded` opens recorded results,
 //! `drawings` writes plots beside a result, `facing` is the compatibility mode for diskspd.
 
 mod args;
-mod completing;
 mod drawings;
 mod exit;
 mod facing;
 mod inputs;
 mod known_drives;
-mod manual;
 mod misuse;
 mod probing;
 mod recorded;
 mod records;
 mod session;
+#[cfg(test)]
+mod shown;
 mod surveying;
 mod swept;
 mod testing;
@@ -89,8 +89,14 @@ fn program() -> ExitCode {
             }
         });
     }
-    if completing::complete() {
-        return ExitCode::SUCCESS;
+    match manual::completion::complete(args::command) {
+        Ok(false) => {}
+        Ok(true) => return ExitCode::SUCCESS,
+        // A shell shows nobody what went wrong; it offers nothing then.
+        Err(error) => {
+            messages::error(&error.into());
+            return ExitCode::SUCCESS;
+        }
     }
     let mut parsed = args::command().try_get_matches().and_then(|matches| {
         let cli = Cli::from_arg_matches(&matches)?;

@@ -1,15 +1,20 @@
-//! Completions as a user meets them: through a shell.
+//! Completions as a user meets them, through a shell, and the offers for every flag.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
+use crate::args;
 use crate::common;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use clap::{Arg, ValueHint};
+use clap_complete::engine::ArgValueCompleter;
 use common::storage::has_tools;
 use common::{drivescope, run};
+use manual::completion::with_offers;
 
 /// `PATH` with the program in front, as if it was installed.
 fn path() -> String {
@@ -178,4 +183,69 @@ fn zsh_completes_at_the_first_tab_however_the_script_is_loaded() {
     for (way, (typed, wanted)) in ways.iter().map(|way| (way, mark)).chain(others) {
         assert_eq!(zsh_line(way, typed, dir.path()), wanted, "{way}");
     }
+}
+
+/// Names of values that are numbers, or words that only the user knows.
+const FREE: [&str; 14] = [
+    "N",
+    "X",
+    "SIZE",
+    "TIME",
+    "SHARE",
+    "PERCENT",
+    "TIME|SHARE",
+    "DATE",
+    "WORD",
+    "NAME",
+    "MAP",
+    "SPACE=OFFSET",
+    "LIST",
+    "DEVICE",
+];
+
+fn completer(argument: &Arg) -> Option<&ArgValueCompleter> {
+    argument.get::<ArgValueCompleter>()
+}
+
+/// Were a flag forgotten that takes one of a few words, Tab would be silent where it helps most.
+#[test]
+fn every_value_is_offered_or_is_the_users() {
+    let mut left = vec![(String::new(), with_offers(args::command()))];
+    while let Some((verb, command)) = left.pop() {
+        for argument in command.get_arguments() {
+            let takes_value = argument.get_action().takes_values();
+            let name = argument.get_value_names().and_then(|names| names.first());
+            let known = !takes_value
+                || completer(argument).is_some()
+                || !argument.get_possible_values().is_empty()
+                || argument.get_value_hint() == ValueHint::AnyPath
+                || name.is_some_and(|name| FREE.contains(&name.as_str()));
+            assert!(known, "{verb}: {}: nothing is offered for it", argument.get_id());
+        }
+        left.extend(command.get_subcommands().map(|inner| {
+            (format!("{verb} {}", inner.get_name()).trim().to_owned(), inner.clone())
+        }));
+    }
+}
+
+/// Were the help of a compatibility mode written otherwise one day, Tab would offer words that the mode refuses.
+#[test]
+fn options_of_compatibility_modes_are_those_of_their_help() {
+    let command = with_offers(args::command());
+    let values = |mode: &str, typed: &str| -> Vec<String> {
+        let mode = command.find_subcommand(mode).unwrap();
+        let offered = completer(mode.get_arguments().next().unwrap()).unwrap();
+        let offered = offered.complete(OsStr::new(typed)).into_iter();
+        offered.map(|one| one.get_value().to_string_lossy().into_owned()).collect()
+    };
+    assert_eq!(
+        values("flashbench", "--scatter"),
+        ["--scatter", "--scatter-order=", "--scatter-span="]
+    );
+    assert_eq!(values("flashbench", "-O"), ["-O"]);
+    assert_eq!(values("diskspd", "-s"), ["-s", "-si"]);
+    assert_eq!(values("diskspd", "-S"), ["-S", "-Sd", "-Ss", "-Sh"]);
+    assert_eq!(values("diskspd", "--em"), ["--emulate=diskspd-linux"]);
+    assert_eq!(values("diskspd", "--allow=p"), ["--allow=partitions"]);
+    assert_eq!(values("diskspd", "sim:hdd-w"), ["sim:hdd-wd"]);
 }

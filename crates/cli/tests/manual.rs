@@ -1,13 +1,15 @@
-//! The manual as a user meets it: through man.
+//! The manual as a user meets it, through man, and the sections of every page.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
+use crate::args;
 use crate::common;
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use ::manual::page::Page;
 use common::run;
 use common::storage::has_tools;
 
@@ -51,4 +53,52 @@ fn a_page_that_is_not_there_is_refused() {
     run(["man", "trace", "recor"])
         .exits(2)
         .says(&["trace recor: there is no such page", "man --list"]);
+}
+
+fn pages() -> Vec<Page> {
+    ::manual::page::pages(args::command())
+}
+
+fn page(words: &str) -> String {
+    let pages = pages();
+    let page = pages.iter().find(|page| page.words.join(" ") == words).unwrap();
+    page.render("2026-01-02").unwrap()
+}
+
+/// Were a section missing, whoever looks there for an exit code or a file would read on in the wrong place.
+#[test]
+fn every_page_has_the_sections_that_readers_look_for() {
+    for page in pages() {
+        let text = page.render("").unwrap();
+        let mut rest = &*text;
+        for section in [
+            "NAME",
+            "SYNOPSIS",
+            "DESCRIPTION",
+            "OPTIONS",
+            "\"EXIT STATUS\"",
+            "ENVIRONMENT",
+            "\"SEE ALSO\"",
+        ] {
+            let at = rest.find(&format!("\n.SH {section}\n"));
+            let at = at.unwrap_or_else(|| panic!("{}: no {section}, or not there", page.name));
+            rest = &rest[at + 1..];
+        }
+        assert_eq!(text.matches(".TH ").count(), 1, "{}", page.name);
+    }
+}
+
+/// An example that is broken over two lines, or flows into the next, cannot be copied.
+#[test]
+fn an_example_stands_in_a_line_of_its_own() {
+    let text = page("mark");
+    assert!(text.contains("\n\\fBdrivescope mark \\-\\-quick /mnt/usb\\fR\n.RS 4\n\\fIa shorter one, under 45 s\\fR\n.RE\n"), "{text}");
+    assert!(page("sweep").contains("block=4K..1M \\\\\\fR\n.br\n\\fB"), "a broken command goes on");
+}
+
+/// clap does not know the options of compatibility modes: without these their pages would be empty.
+#[test]
+fn a_compatibility_mode_shows_the_options_of_what_it_imitates() {
+    assert!(page("flashbench").contains("\\-\\-open\\-au\\-nr=N"));
+    assert!(page("diskspd").contains("\\-\\-emulate=diskspd\\-linux"));
 }

@@ -38,14 +38,9 @@ Examples:
   ln -s \"$(command -v drivescope)\" ~/bin/diskspd
                                                   for scripts that call diskspd";
 
-/// diskspd's options, and those that it does not have.
-pub fn diskspd_options() -> String {
-    format!("{HELP}{OWN_HELP}")
-}
-
-/// The same, with examples.
+/// diskspd's options, those that it does not have, and examples.
 pub fn diskspd_help() -> String {
-    format!("{}\n{EXAMPLES}\n", diskspd_options())
+    format!("{HELP}{OWN_HELP}\n{EXAMPLES}\n")
 }
 
 /// `diskspd`.

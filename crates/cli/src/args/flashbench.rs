@@ -28,14 +28,9 @@ Examples:
   ln -s \"$(command -v drivescope)\" ~/bin/flashbench
                                                     for scripts that call it";
 
-/// flashbench's options, and those of consent.
-pub fn flashbench_options() -> String {
-    format!("{HELP}{CONSENT_HELP}")
-}
-
-/// The same, with examples.
+/// flashbench's options, those of consent, and examples.
 pub fn flashbench_help() -> String {
-    format!("{}\n{EXAMPLES}\n", flashbench_options())
+    format!("{HELP}{CONSENT_HELP}\n{EXAMPLES}\n")
 }
 
 /// `flashbench`.

@@ -1,18 +1,19 @@
 //! Completions and the manual, made from the definitions of the flags.
 
 use anyhow::{Result, bail};
+use manual::completion;
+use manual::page::pages;
 
-use crate::args::{CompletionsArgs, ManArgs};
+use crate::args::{CompletionsArgs, ManArgs, command};
 use crate::exit::Exit;
-use crate::manual::pages;
-use crate::{completing, messages};
+use crate::messages;
 
 /// Prints a completion script.
 ///
 /// # Errors
 /// When stdout cannot be written to.
 pub fn completions(args: &CompletionsArgs) -> Result<Exit> {
-    messages::plain(&completing::script(args.shell)?)?;
+    messages::plain(&completion::script(args.shell)?)?;
     Ok(Exit::Done)
 }
 
@@ -21,7 +22,7 @@ pub fn completions(args: &CompletionsArgs) -> Result<Exit> {
 /// # Errors
 /// When there is no such page, or stdout cannot be written to.
 pub fn man(args: &ManArgs) -> Result<Exit> {
-    let pages = pages();
+    let pages = pages(command());
     if args.list {
         let line = |words: &[String], name: &str| format!("{name} {}", words.join(" "));
         let lines = pages.iter().map(|page| line(&page.words, &page.name).trim().to_owned() + "\n");

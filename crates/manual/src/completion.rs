@@ -1,25 +1,25 @@
-//! What the Tab key offers: verbs, flags and their values, and what only the program knows: virtual drives, recorded runs,
-//! devices.
+//! Offers at the Tab key: verbs, flags and their values, also those that only the program knows: virtual drives, recorded
+//! runs, devices.
 //!
 //! The shell's script asks the program. A script that holds all words, which clap can also make, would know neither runs
 //! nor drives, and in bash it offers no files.
 
-mod faces;
+mod compatibility;
 mod offers;
 mod shells;
 
 use std::ffi::OsStr;
+use std::io;
 
-use anyhow::{Context as _, Result};
 use block::text::is_hostile;
 use clap::builder::ArgExt;
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{EnvCompleter, Shells};
 use clap_complete::{CompleteEnv, Shell};
 
-use crate::args::Cli;
-use crate::messages;
+use crate::help::options_of;
+use crate::page::verbs_of;
 use shells::{BASH, ZSH};
 
 /// Set by the scripts, to the shell's name.
@@ -28,12 +28,12 @@ const VARIABLE: &str = "DRIVESCOPE_COMPLETE";
 /// The program's name.
 const NAME: &str = "drivescope";
 
-/// What is offered for an argument.
+/// Function that makes the offers for an argument from the beginning that was typed.
 type Offer = fn(&OsStr) -> Vec<CompletionCandidate>;
 
 /// By the verb and the argument's name; the first that fits. Without a verb it holds for all, so that a new verb offers
 /// what the others do. Words of consent are not offered: they are to be typed.
-const OFFERS: [(&str, &[&str], Offer); 37] = [
+const OFFERS: [(&str, &[&str], Offer); 34] = [
     ("probe", &["target"], offers::drives),
     ("probe scatter", &["span"], offers::nothing),
     ("pts", &["target"], offers::drives),
@@ -42,12 +42,9 @@ const OFFERS: [(&str, &[&str], Offer); 37] = [
     ("purge", &["device"], offers::whole_drives),
     ("trace replay", &["target"], offers::drives_and_null),
     ("trace record", &["devices"], offers::recordable),
-    ("health", &["device"], offers::patients),
+    ("health", &["device"], offers::health_sources),
     ("devices", &["devices"], offers::disks),
-    ("flashbench", &["arguments"], faces::flashbench),
-    ("diskspd", &["arguments"], faces::diskspd),
     ("report", &["png", "svg", "csv"], offers::directories),
-    ("man", &["verb"], offers::verbs),
     ("", &["target", "drive"], offers::targets),
     ("", &["reference", "a", "b"], offers::drives_and_null),
     ("", &["sides"], offers::sides),
@@ -73,8 +70,11 @@ const OFFERS: [(&str, &[&str], Offer); 37] = [
     ("", &["scheduler"], offers::schedulers),
 ];
 
-/// Answers a shell that asks what may come next; false when nobody asked.
-pub fn complete() -> bool {
+/// Answers a shell that asks what may come next; false when no shell asked.
+///
+/// # Errors
+/// The shell is unknown, or cannot be answered.
+pub fn complete(command: impl Fn() -> Command) -> Result<bool, clap::Error> {
     let shells = Shells(&[
         &BASH,
         &clap_complete::env::Elvish,
@@ -83,43 +83,65 @@ pub fn complete() -> bool {
         &ZSH,
     ]);
     let here = std::env::current_dir().ok();
-    let asked = CompleteEnv::with_factory(command).var(VARIABLE).shells(shells);
-    match asked.try_complete(std::env::args_os(), here.as_deref()) {
-        Ok(answered) => answered,
-        // A shell shows nobody what went wrong; it offers nothing then.
-        Err(error) => {
-            messages::error(&error.into());
-            true
-        }
-    }
+    CompleteEnv::with_factory(|| with_offers(command()))
+        .var(VARIABLE)
+        .shells(shells)
+        .try_complete(std::env::args_os(), here.as_deref())
 }
 
 /// The script that makes a shell ask.
 ///
 /// # Errors
-/// When the shell is unknown.
-pub fn script(shell: Shell) -> Result<String> {
+/// The shell is unknown.
+pub fn script(shell: Shell) -> io::Result<String> {
     let mut text = Vec::new();
     let name = shell.to_string();
     let builtin = Shells::builtins();
     let completer: &dyn EnvCompleter = match shell {
         Shell::Bash => &BASH,
         Shell::Zsh => &ZSH,
-        _ => builtin.completer(&name).with_context(|| format!("{name}: no such shell"))?,
+        _ => builtin
+            .completer(&name)
+            .ok_or_else(|| io::Error::other(format!("{name}: no such shell")))?,
     };
     completer.write_registration(VARIABLE, NAME, NAME, NAME, &mut text)?;
-    Ok(String::from_utf8(text)?.trim_start().to_owned())
+    Ok(String::from_utf8_lossy(&text).trim_start().to_owned())
 }
 
 /// The command with what is offered for its arguments.
-fn command() -> Command {
-    with_offers(Cli::command(), "")
+pub fn with_offers(command: Command) -> Command {
+    let mut words = words_of(&command);
+    words.sort();
+    words.dedup();
+    let mut command = offers_below(command, "");
+    command = command.mut_subcommand("man", |man| {
+        man.mut_arg("verb", |verb| {
+            verb.add(completer(move |typed: &OsStr| offers::these(typed, &words)))
+        })
+    });
+    for (verb, values) in compatibility::VALUES {
+        command = command.mut_subcommand(verb, |mode| {
+            let options = options_of(&mode).unwrap_or_default();
+            mode.mut_arg("arguments", |arguments| {
+                let offer = move |typed: &OsStr| compatibility::offered(typed, &options, values);
+                arguments.add(completer(offer))
+            })
+        });
+    }
+    command
 }
 
-fn with_offers(command: Command, verb: &str) -> Command {
+/// The words of all verbs.
+fn words_of(command: &Command) -> Vec<String> {
+    let below = verbs_of(command)
+        .flat_map(|verb| [vec![verb.get_name().to_owned()], words_of(verb)].concat());
+    below.collect()
+}
+
+fn offers_below(command: Command, verb: &str) -> Command {
     command.mut_args(|argument| with_offer(argument, verb)).mut_subcommands(|inner| {
         let verb = format!("{verb} {}", inner.get_name());
-        with_offers(inner, verb.trim())
+        offers_below(inner, verb.trim())
     })
 }
 
@@ -142,55 +164,11 @@ fn offer(id: &str, verb: &str) -> Option<Offer> {
 }
 
 /// Names of files that a terminal would obey are not offered: shells print what they offer.
-fn completer(offer: Offer) -> impl ArgExt {
+fn completer(
+    offer: impl Fn(&OsStr) -> Vec<CompletionCandidate> + Send + Sync + 'static,
+) -> impl ArgExt {
     let is_shown = |c: &CompletionCandidate| !c.get_value().to_string_lossy().contains(is_hostile);
     ArgValueCompleter::new(move |typed: &OsStr| {
         offer(typed).into_iter().filter(is_shown).collect::<Vec<_>>()
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::ValueHint;
-
-    use super::*;
-
-    /// Names of values that are numbers, or words that only the user knows.
-    const FREE: [&str; 14] = [
-        "N",
-        "X",
-        "SIZE",
-        "TIME",
-        "SHARE",
-        "PERCENT",
-        "TIME|SHARE",
-        "DATE",
-        "WORD",
-        "NAME",
-        "MAP",
-        "SPACE=OFFSET",
-        "LIST",
-        "DEVICE",
-    ];
-
-    /// Were a flag forgotten that takes one of a few words, Tab would be silent where it helps most.
-    #[test]
-    fn every_value_is_offered_or_is_the_users() {
-        let mut left = vec![(String::new(), Cli::command())];
-        while let Some((verb, command)) = left.pop() {
-            for argument in command.get_arguments() {
-                let takes_value = argument.get_action().takes_values();
-                let name = argument.get_value_names().and_then(|names| names.first());
-                let known = !takes_value
-                    || offer(argument.get_id().as_str(), &verb).is_some()
-                    || !argument.get_possible_values().is_empty()
-                    || argument.get_value_hint() == ValueHint::AnyPath
-                    || name.is_some_and(|name| FREE.contains(&name.as_str()));
-                assert!(known, "{verb}: {}: nothing is offered for it", argument.get_id());
-            }
-            left.extend(command.get_subcommands().map(|inner| {
-                (format!("{verb} {}", inner.get_name()).trim().to_owned(), inner.clone())
-            }));
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! What may stand in one place of a command line.
+//! Values that are offered in one place of a command line.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -18,11 +18,9 @@ use record::Runs;
 use trace::analyze::Lens;
 use trace::import::{AddressUnit, Format, ReadFlag, SpaceRule, TimeUnit};
 
-use crate::manual;
-
 type Offered = Vec<CompletionCandidate>;
 
-/// A value, and what it is.
+/// A value with its description.
 pub(super) fn word(text: impl Into<String>, said: impl Into<String>) -> CompletionCandidate {
     let said: String = said.into();
     let said = Some(harmless(&said).into_owned()).filter(|said| !said.is_empty());
@@ -40,7 +38,7 @@ fn words(typed: &OsStr, words: &[&str]) -> Offered {
     beginning(typed, words.iter().map(|word| CompletionCandidate::new(*word)).collect())
 }
 
-fn told(typed: &OsStr, words: &[(&str, &str)]) -> Offered {
+fn described(typed: &OsStr, words: &[(&str, &str)]) -> Offered {
     beginning(typed, words.iter().map(|(text, said)| word(*text, *said)).collect())
 }
 
@@ -85,7 +83,7 @@ pub(super) fn virtual_drives(typed: &OsStr) -> Offered {
 }
 
 fn null(typed: &OsStr) -> Offered {
-    told(typed, &[("null:", "no drive: what measuring itself costs")])
+    described(typed, &[("null:", "no drive: what measuring itself costs")])
 }
 
 /// A count has the name of something else.
@@ -125,7 +123,7 @@ pub(super) fn drives(typed: &OsStr) -> Offered {
     disks_and(typed, virtual_drives(typed).into_iter().chain(files(typed)))
 }
 
-/// The same, and what is no drive.
+/// The same, and the null drive.
 pub(super) fn drives_and_null(typed: &OsStr) -> Offered {
     let others = virtual_drives(typed).into_iter().chain(null(typed)).chain(files(typed));
     disks_and(typed, others)
@@ -136,14 +134,14 @@ pub(super) fn whole_drives(typed: &OsStr) -> Offered {
     disks_and(typed, virtual_drives(typed).into_iter().chain(block_devices(typed)))
 }
 
-/// What `trace record` takes: no virtual drive.
+/// Targets of `trace record`: no virtual drives.
 pub(super) fn recordable(typed: &OsStr) -> Offered {
     disks_and(typed, paths(typed))
 }
 
-/// What `health` takes: also what lies on a drive, and commands that were recorded.
-pub(super) fn patients(typed: &OsStr) -> Offered {
-    let recorded = told(typed, &[("commands:", "what a drive answered, from a file")]);
+/// Targets of `health`: also paths on a drive, and commands that were recorded.
+pub(super) fn health_sources(typed: &OsStr) -> Offered {
+    let recorded = described(typed, &[("commands:", "what a drive answered, from a file")]);
     let others = virtual_drives(typed).into_iter().chain(recorded).chain(paths(typed));
     disks_and(typed, others)
 }
@@ -183,7 +181,7 @@ pub(super) fn engines(typed: &OsStr) -> Offered {
     words(typed, &["auto", "io_uring", "libaio", "psync"])
 }
 
-/// What may be lost. Kinds of signatures are many; they come when one is asked for.
+/// Hazards for --allow. Kinds of signatures are many; they are offered behind `signature:`.
 pub(super) fn hazards(typed: &OsStr) -> Offered {
     let one = "signature:";
     if !typed.to_string_lossy().starts_with(one) {
@@ -193,14 +191,14 @@ pub(super) fn hazards(typed: &OsStr) -> Offered {
             ("unknown:users", "other users, where they cannot be seen"),
             ("unknown:content", "what bad blocks or a table that cannot be read hide"),
         ];
-        return told(typed, &said);
+        return described(typed, &said);
     }
     let kinds = signature::kinds().into_iter();
     beginning(typed, kinds.map(|kind| CompletionCandidate::new(format!("{one}{kind}"))).collect())
 }
 
 pub(super) fn spans(typed: &OsStr) -> Offered {
-    told(typed, &[("all", "from the first byte to the last")])
+    described(typed, &[("all", "from the first byte to the last")])
 }
 
 /// The tests of the profiles.
@@ -248,7 +246,7 @@ pub(super) fn methods(typed: &OsStr) -> Offered {
 }
 
 pub(super) fn secure_erases(typed: &OsStr) -> Offered {
-    told(typed, &[("0", "none"), ("1", "user data"), ("2", "cryptographic")])
+    described(typed, &[("0", "none"), ("1", "user data"), ("2", "cryptographic")])
 }
 
 pub(super) fn sanitizings(typed: &OsStr) -> Offered {
@@ -261,7 +259,7 @@ pub(super) fn rules(typed: &OsStr) -> Offered {
         ("bytes", "windows of the range without drift"),
         ("2fills", "so many fills, steady or not"),
     ];
-    told(typed, &said)
+    described(typed, &said)
 }
 
 pub(super) fn lenses(typed: &OsStr) -> Offered {
@@ -299,10 +297,7 @@ pub(super) fn schedulers(typed: &OsStr) -> Offered {
     beginning(typed, names.into_iter().map(CompletionCandidate::new).collect())
 }
 
-/// The words of a verb, one by one.
-pub(super) fn verbs(typed: &OsStr) -> Offered {
-    let mut words: Vec<_> = manual::pages().into_iter().flat_map(|page| page.words).collect();
-    words.sort();
-    words.dedup();
-    beginning(typed, words.into_iter().map(CompletionCandidate::new).collect())
+/// Those of `words` that begin with what was typed.
+pub(super) fn these(typed: &OsStr, words: &[String]) -> Offered {
+    beginning(typed, words.iter().map(CompletionCandidate::new).collect())
 }

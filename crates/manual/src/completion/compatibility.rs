@@ -1,13 +1,17 @@
-//! What is offered behind `flashbench` and `diskspd`, whose options clap does not know: their help names them.
+//! Offers behind `flashbench` and `diskspd`, whose options clap does not know: their help names them.
 
 use std::ffi::OsStr;
 
 use clap_complete::engine::CompletionCandidate;
 
 use super::offers::{beginning, drives, hazards, word};
-use crate::args::{diskspd_options, flashbench_options};
 
-/// Values of diskspd's options that are one of a few; they stand right behind their option.
+/// Values that an option may have, each right behind its option, with their descriptions.
+type Values = &'static [(&'static str, &'static str)];
+
+/// The compatibility modes, with those values of their options that are one of a few.
+pub(super) const VALUES: [(&str, Values); 2] = [("flashbench", &[]), ("diskspd", &DISKSPD)];
+
 const DISKSPD: [(&str, &str); 11] = [
     ("-Sd", "bypass the page cache (O_DIRECT)"),
     ("-Ss", "make each write durable (O_SYNC)"),
@@ -22,15 +26,8 @@ const DISKSPD: [(&str, &str); 11] = [
     ("-si", "threads of a target share one cursor"),
 ];
 
-pub(super) fn flashbench(typed: &OsStr) -> Vec<CompletionCandidate> {
-    offered(typed, &flashbench_options(), &[])
-}
-
-pub(super) fn diskspd(typed: &OsStr) -> Vec<CompletionCandidate> {
-    offered(typed, &diskspd_options(), &DISKSPD)
-}
-
-fn offered(typed: &OsStr, help: &str, values: &[(&str, &str)]) -> Vec<CompletionCandidate> {
+/// Offers for an option or a target; `help` lists the options.
+pub(super) fn offered(typed: &OsStr, help: &str, values: Values) -> Vec<CompletionCandidate> {
     let text = typed.to_string_lossy();
     if let Some(hazard) = text.strip_prefix("--allow=") {
         let hazards = hazards(OsStr::new(hazard)).into_iter();
@@ -49,8 +46,8 @@ fn offered(typed: &OsStr, help: &str, values: &[(&str, &str)]) -> Vec<Completion
     targets.into_iter().chain(beginning(typed, options)).collect()
 }
 
-/// The options that a page of help lists: `  -a, --align  what it does`. What stands in capitals or brackets behind one is
-/// its value, and is not typed.
+/// The options that a page of help lists: `  -a, --align  description`. Capitals or brackets behind one are its value, and
+/// are not typed.
 fn options(help: &str) -> Vec<CompletionCandidate> {
     let lines = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
     lines
@@ -70,23 +67,24 @@ fn bare(name: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn values(typed: &str, offer: fn(&OsStr) -> Vec<CompletionCandidate>) -> Vec<String> {
-        let offered = offer(OsStr::new(typed)).into_iter();
+    const HELP: &str = "\
+Usage: tool [OPTION]... TARGET
+  -a, --align[=N]      align offsets
+      --seed=N         seed of the offsets
+  -S[d|s]              caches
+";
+
+    fn values(typed: &str) -> Vec<String> {
+        let offered = offered(OsStr::new(typed), HELP, &[("-Sd", "none")]).into_iter();
         offered.map(|one| one.get_value().to_string_lossy().into_owned()).collect()
     }
 
-    /// Were the help written otherwise one day, Tab would offer words that the faces refuse.
+    /// An option with its placeholder would be refused when it is typed.
     #[test]
-    fn options_are_those_of_the_help() {
-        assert_eq!(
-            values("--scatter", flashbench),
-            ["--scatter", "--scatter-order=", "--scatter-span="]
-        );
-        assert_eq!(values("-O", flashbench), ["-O"]);
-        assert_eq!(values("-s", diskspd), ["-s", "-si"]);
-        assert_eq!(values("-S", diskspd), ["-S", "-Sd", "-Ss", "-Sh"]);
-        assert_eq!(values("--em", diskspd), ["--emulate=diskspd-linux"]);
-        assert_eq!(values("--allow=p", diskspd), ["--allow=partitions"]);
-        assert_eq!(values("sim:hdd-w", diskspd), ["sim:hdd-wd"]);
+    fn options_are_offered_without_their_values() {
+        assert_eq!(values("-"), ["-a", "--align", "--seed=", "-S"]);
+        assert_eq!(values("--s"), ["--seed="]);
+        assert_eq!(values("-S"), ["-S", "-Sd"]);
+        assert_eq!(values("--out=sim:hdd-w"), ["--out=sim:hdd-wd"]);
     }
 }

@@ -1,13 +1,17 @@
-//! What `--help` shows in a terminal of 80 columns, and whether its examples can be typed.
+//! Tests of the help of every verb: whether it fits a terminal of 80 columns, and whether its examples can be typed.
 
 use clap::{Command, FromArgMatches};
+use manual::help::Help;
+use manual::page::Page;
 
-use super::help::Help;
-use super::pages;
-use crate::args::Cli;
+use crate::args::{self, Cli};
 use crate::facing::Said;
 
 const COLUMNS: usize = 80;
+
+fn pages() -> Vec<Page> {
+    manual::page::pages(args::command())
+}
 
 /// The page of help, with or without its long form.
 fn shown(command: &Command, long: bool) -> String {

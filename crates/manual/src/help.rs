@@ -1,21 +1,24 @@
-//! What stands below the flags in the help of a verb, taken apart: examples, exit codes, and what else is to be said.
+//! The text below the flags in the help of a verb, taken apart: examples, exit codes and paragraphs.
 
-/// An example.
+use clap::Command;
+
+/// An example of a verb.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Example {
+pub struct Example {
     /// The command, in one or more lines.
     pub command: Vec<String>,
-    /// What it does, where that is said.
+    /// Its comment; empty when it has none.
     pub comment: String,
 }
 
 /// The parts of that text.
 #[derive(Debug, Default)]
-pub(super) struct Help {
+pub struct Help {
+    /// The examples, in their order.
     pub examples: Vec<Example>,
-    /// Exit codes that mean something of their own here, with what that is.
+    /// Exit codes with a meaning of their own here.
     pub codes: Vec<(u8, String)>,
-    /// All else.
+    /// All other text.
     pub paragraphs: Vec<String>,
 }
 
@@ -55,6 +58,18 @@ impl Help {
             }
         }
     }
+}
+
+/// The options of a command whose help is not clap's, because clap does not parse them (a compatibility mode), as that help
+/// has them: without the examples.
+pub(crate) fn options_of(command: &Command) -> Option<String> {
+    if !command.is_disable_help_flag_set() {
+        return None;
+    }
+    let help = command.clone().render_help().to_string();
+    let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let help = help.trim_end();
+    Some(help.strip_suffix(&examples).unwrap_or(help).trim_end().to_owned())
 }
 
 fn one_line(text: &str) -> String {

@@ -1,11 +1,11 @@
-//! The sections that no definition of a flag tells: exit codes, the environment, files, and what else to read.
+//! The sections that no definition of a flag describes: exit codes, the environment, files, and related pages.
 
 use clap_mangen::roff::{Roff, bold, italic, roman};
 
-use super::help::Help;
-use super::page::{Page, verbs_of};
+use crate::help::Help;
+use crate::page::{Page, verbs_of};
 
-/// What exit codes mean everywhere, unless a verb says it more exactly.
+/// Meaning of exit codes everywhere, unless a verb says it more exactly.
 const CODES: [(u8, &str); 5] = [
     (0, "done"),
     (1, "done, and the answer is no: a number was withdrawn, something differs, or the like"),
@@ -14,7 +14,7 @@ const CODES: [(u8, &str); 5] = [
     (130, "stopped by Ctrl-C"),
 ];
 
-/// Something outside the command line: its name, what it does, and which pages tell of it.
+/// Something outside the command line: its name, its description, and whether a page lists it.
 type Outside = (&'static str, &'static str, fn(&Page) -> bool);
 
 /// Variables that are read.
@@ -97,12 +97,12 @@ fn records(page: &Page) -> bool {
     program(page) || page.words.join(" ") == "trace record"
 }
 
-fn told(page: &Page, outside: &'static [Outside]) -> Vec<(&'static str, &'static str)> {
+fn listed(page: &Page, outside: &'static [Outside]) -> Vec<(&'static str, &'static str)> {
     outside.iter().filter(|(_, _, on)| on(page)).map(|(name, said, _)| (*name, *said)).collect()
 }
 
-/// What exit codes mean.
-pub(super) fn exit_status(page: &mut Roff, help: &Help) {
+/// Meaning of exit codes.
+pub(crate) fn exit_status(page: &mut Roff, help: &Help) {
     page.control("SH", ["EXIT STATUS"]);
     for (code, said) in CODES {
         let own = help.codes.iter().find(|(own, _)| *own == code);
@@ -113,9 +113,9 @@ pub(super) fn exit_status(page: &mut Roff, help: &Help) {
 }
 
 /// Variables that matter to it.
-pub(super) fn environment(page: &mut Roff, of: &Page) {
+pub(crate) fn environment(page: &mut Roff, of: &Page) {
     page.control("SH", ["ENVIRONMENT"]);
-    for (name, said) in told(of, &VARIABLES) {
+    for (name, said) in listed(of, &VARIABLES) {
         page.control("TP", []);
         page.text([bold(name)]);
         page.text([roman(said)]);
@@ -123,8 +123,8 @@ pub(super) fn environment(page: &mut Roff, of: &Page) {
 }
 
 /// Files that matter to it, where there are some.
-pub(super) fn files(page: &mut Roff, of: &Page) {
-    let files = told(of, &FILES);
+pub(crate) fn files(page: &mut Roff, of: &Page) {
+    let files = listed(of, &FILES);
     if files.is_empty() {
         return;
     }
@@ -137,7 +137,7 @@ pub(super) fn files(page: &mut Roff, of: &Page) {
 }
 
 /// The pages above, below and beside it.
-pub(super) fn see_also(page: &mut Roff, of: &Page) {
+pub(crate) fn see_also(page: &mut Roff, of: &Page) {
     page.control("SH", ["SEE ALSO"]);
     let mut names = Vec::new();
     for count in 0..of.words.len() {

@@ -1,26 +1,19 @@
-//! The manual: a page for the program and one for each verb. What flags do is told once, in their definitions
-//! (`crate::args`); here it is put into the sections that a reader of man pages looks for.
+//! A page of the manual as troff. Flags are described once, in their definitions; here these descriptions are put into the
+//! sections that a reader of man pages looks for.
 //!
 //! `clap_mangen` renders the flags. Its pages as a whole were not taken: they flow examples together as if they were
 //! prose, list forty flags in a synopsis, and know neither exit codes nor files.
 
-mod around;
-mod help;
-mod page;
-#[cfg(test)]
-mod shown;
+use std::io;
 
-use anyhow::{Context as _, Result};
-use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, italic, roman};
 
-use crate::args::{Cli, diskspd_options, flashbench_options};
-use help::Help;
-pub use page::Page;
-use page::verbs_of;
+use crate::help::{Help, options_of};
+use crate::page::{Page, verbs_of};
+use crate::sections;
 
-/// What the program is, for who has never heard of it.
+/// Description of the program for a reader who has never heard of it.
 const PROGRAM: [&str; 4] = [
     "drivescope measures what a storage device really does: a disk, an SSD, a card, a stick, or what lies under a \
      directory. Beside each number stand its interval and six proofs: that the bytes reached the device, that the \
@@ -34,36 +27,18 @@ const PROGRAM: [&str; 4] = [
     "Called by the name flashbench or diskspd, by a link for instance, the program takes that program's command line.",
 ];
 
-/// All pages: the program first, then each verb before those under it.
-pub fn pages() -> Vec<Page> {
-    fn collect(command: &Command, words: &[String], into: &mut Vec<Page>) {
-        let mut name = "drivescope".to_owned();
-        words.iter().for_each(|word| name += &format!("-{word}"));
-        into.push(Page { name, words: words.to_vec(), command: command.clone() });
-        for verb in verbs_of(command) {
-            let words = [words, &[verb.get_name().to_owned()]].concat();
-            collect(verb, &words, into);
-        }
-    }
-    let mut command = Cli::command();
-    command.build();
-    let mut pages = Vec::new();
-    collect(&command, &[], &mut pages);
-    pages
-}
-
 impl Page {
-    /// The page as troff, for `man`. `date` stands at its foot; nothing does when it is empty.
+    /// The page as troff, for `man`, with `date` at its foot, which may be empty.
     ///
     /// # Errors
     /// When the flags cannot be rendered.
-    pub fn render(&self, date: &str) -> Result<String> {
+    pub fn render(&self, date: &str) -> io::Result<String> {
         let after = self.command.get_after_help().map(ToString::to_string).unwrap_or_default();
         let help = Help::of(&after);
         let mut page = Roff::new();
         let version = concat!("drivescope ", env!("CARGO_PKG_VERSION"));
         page.control("TH", [&*self.name.to_uppercase(), "1", date, version, "User Commands"]);
-        self.say_name(&mut page);
+        self.name_section(&mut page);
         self.synopsis(&mut page);
         self.description(&mut page, &help);
         self.verbs(&mut page);
@@ -71,34 +46,15 @@ impl Page {
         text += &self.options()?;
         let mut rest = Roff::new();
         examples(&mut rest, &help);
-        around::exit_status(&mut rest, &help);
-        around::environment(&mut rest, self);
-        around::files(&mut rest, self);
-        around::see_also(&mut rest, self);
+        sections::exit_status(&mut rest, &help);
+        sections::environment(&mut rest, self);
+        sections::files(&mut rest, self);
+        sections::see_also(&mut rest, self);
         text += without_preamble(&rest.render());
         Ok(text)
     }
 
-    /// What the verb does, in a line.
-    fn about(&self) -> String {
-        self.command.get_about().map(ToString::to_string).unwrap_or_default()
-    }
-
-    /// True when the verb has this flag or argument.
-    fn has(&self, id: &str) -> bool {
-        self.command.get_arguments().any(|argument| argument.get_id() == id)
-    }
-
-    /// The help of a face, which has words of its own.
-    fn face(&self) -> Option<String> {
-        match self.words.first().map(String::as_str) {
-            Some("flashbench") => Some(flashbench_options()),
-            Some("diskspd") => Some(diskspd_options()),
-            _ => None,
-        }
-    }
-
-    fn say_name(&self, page: &mut Roff) {
+    fn name_section(&self, page: &mut Roff) {
         page.control("SH", ["NAME"]);
         page.text([roman(format!("{} - {}", self.name, self.about()))]);
     }
@@ -146,15 +102,15 @@ impl Page {
         }
     }
 
-    /// The flags: those of a face as its help has them, all others under the headings that help has.
-    fn options(&self) -> Result<String> {
-        if let Some(face) = self.face() {
+    /// The flags: those of a compatibility mode as its help has them, all others under the headings that help has.
+    fn options(&self) -> io::Result<String> {
+        if let Some(options) = options_of(&self.command) {
             let mut page = Roff::new();
             page.control("SH", ["OPTIONS"]);
             page.control("nf", []);
             page.control("in", ["0"]);
             // Its first line is the synopsis.
-            for line in face.trim_end().lines().skip(1).skip_while(|line| line.is_empty()) {
+            for line in options.lines().skip(1).skip_while(|line| line.is_empty()) {
                 page.text([roman(line)]);
             }
             page.control("in", []);
@@ -162,10 +118,8 @@ impl Page {
             return Ok(without_preamble(&page.render()).to_owned());
         }
         let mut text = Vec::new();
-        Man::new(self.command.clone())
-            .render_options_section(&mut text)
-            .with_context(|| format!("{}: its flags cannot be rendered", self.name))?;
-        // Before possible values it breaks the line twice, which is one empty line and one word of complaint more.
+        Man::new(self.command.clone()).render_options_section(&mut text)?;
+        // Before possible values it breaks the line twice, which makes an empty line, and groff warns of it.
         let text = String::from_utf8_lossy(&text).replace("\n.br\n\n.br\n", "\n\n");
         let mut lines = String::new();
         for line in without_preamble(&text).lines() {
@@ -201,59 +155,70 @@ fn examples(page: &mut Roff, help: &Help) {
     }
 }
 
-/// Of each piece that is rendered the part behind its definitions, which stand once in a page.
+/// The part of a rendered piece behind its definitions, which a page has once.
 fn without_preamble(text: &str) -> &str {
     text.find(".SH ").map_or("", |at| &text[at..])
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::{Arg, Command};
+
     use super::*;
+    use crate::page::pages;
 
-    fn page(words: &str) -> String {
-        let pages = pages();
-        let page = pages.iter().find(|page| page.words.join(" ") == words).unwrap();
-        page.render("2026-01-02").unwrap()
+    fn command() -> Command {
+        let list = Command::new("list").about("List the models");
+        let sim = Command::new("sim").about("Virtual drives").subcommand(list);
+        let mode = Command::new("diskspd")
+            .about("Compatibility mode")
+            .disable_help_flag(true)
+            .override_help(
+                "Usage: diskspd\n\n  -b SIZE  size of an I/O\n\nExamples:\n  diskspd x\n",
+            )
+            .after_help("Examples:\n  diskspd x");
+        let mark = Command::new("mark")
+            .about("Benchmark")
+            .arg(Arg::new("runs_dir").long("runs-dir").help("Directory of runs"))
+            .after_help(
+                "Examples:\n  drivescope mark x        with --quick\n\nExit codes: 1 withdrawn.",
+            );
+        Command::new("drivescope").subcommands([mark, sim, mode])
     }
 
-    /// Were a section missing, whoever looks there for an exit code or a file would read on in the wrong place.
-    #[test]
-    fn every_page_has_the_sections_that_readers_look_for() {
-        for page in pages() {
-            let text = page.render("").unwrap();
-            let mut rest = &*text;
-            for section in [
-                "NAME",
-                "SYNOPSIS",
-                "DESCRIPTION",
-                "OPTIONS",
-                "\"EXIT STATUS\"",
-                "ENVIRONMENT",
-                "\"SEE ALSO\"",
-            ] {
-                let at = rest.find(&format!("\n.SH {section}\n"));
-                let at = at.unwrap_or_else(|| panic!("{}: no {section}, or not there", page.name));
-                rest = &rest[at + 1..];
-            }
-            assert_eq!(text.matches(".TH ").count(), 1, "{}", page.name);
-        }
+    fn rendered(name: &str) -> String {
+        let pages = pages(command());
+        pages.iter().find(|page| page.name == name).unwrap().render("2026-01-02").unwrap()
     }
 
-    /// An example that is broken over two lines, or flows into the next, cannot be copied.
+    /// Verbs under a verb would have no page, and `man` could not be asked for them.
     #[test]
-    fn an_example_stands_in_a_line_of_its_own() {
-        let text = page("mark");
-        assert!(text.contains("\n\\fBdrivescope mark \\-\\-quick /mnt/usb\\fR\n.RS 4\n\\fIa shorter one, under 45 s\\fR\n.RE\n"), "{text}");
-        assert!(
-            page("sweep").contains("block=4K..1M \\\\\\fR\n.br\n\\fB"),
-            "a broken command goes on"
-        );
+    fn every_verb_has_a_page_behind_the_one_above_it() {
+        let names: Vec<_> = pages(command()).into_iter().map(|page| page.name).collect();
+        let wanted = ["", "-mark", "-sim", "-sim-list", "-diskspd"];
+        assert_eq!(names, wanted.map(|name| format!("drivescope{name}")));
     }
 
-    /// The faces take other words than clap knows: without these their pages would be empty.
+    /// A reader would look for a flag's text, an exit code or a file in vain.
     #[test]
-    fn a_face_shows_the_options_of_what_it_imitates() {
-        assert!(page("flashbench").contains("\\-\\-open\\-au\\-nr=N"));
-        assert!(page("diskspd").contains("\\-\\-emulate=diskspd\\-linux"));
+    fn a_page_has_flags_examples_own_exit_codes_and_files() {
+        let page = rendered("drivescope-mark");
+        assert!(page.contains("\n.SH NAME\ndrivescope\\-mark \\- Benchmark\n"), "{page}");
+        assert!(page.contains("Directory of runs"), "{page}");
+        assert!(page.contains("\n\\fBdrivescope mark x\\fR\n.RS 4\n\\fIwith \\-\\-quick\\fR\n"));
+        assert!(page.contains("\n\\fB1\\fR\nwithdrawn\n"), "{page}");
+        assert!(page.contains("\\fBDRIVESCOPE_RUNS_DIR\\fR"), "it has --runs-dir: {page}");
+        let page = rendered("drivescope-sim");
+        assert!(page.contains("\n.SH VERBS\n.TP\n\\fBdrivescope\\-sim\\-list\\fR(1)\n"), "{page}");
+        assert!(!page.contains("DRIVESCOPE_RUNS_DIR") && !page.contains(".SH FILES"), "{page}");
+    }
+
+    /// clap knows none of its options; and its examples are a section of their own.
+    #[test]
+    fn a_compatibility_mode_shows_its_own_options_without_the_examples() {
+        let page = rendered("drivescope-diskspd");
+        let options = &page[page.find(".SH OPTIONS").unwrap()..page.find(".SH EXAMPLES").unwrap()];
+        assert!(options.contains("\\-b SIZE  size of an I/O"), "{options}");
+        assert!(!options.contains("diskspd x") && !options.contains("Usage"), "{options}");
     }
 }
