@@ -164,7 +164,6 @@ fn without_preamble(text: &str) -> &str {
 mod tests {
     use clap::{Arg, Command};
 
-    use super::*;
     use crate::page::pages;
 
     fn command() -> Command {
