@@ -3,12 +3,11 @@
 //! `args` defines every flag once, for help, completions and the manual. `verbs` has a file for each verb.
 //! `session` is one benchmark run from its first note to its exit code, `probing`, `testing` and `surveying` the same
 //! for the other instruments. `records` knows which command resumes or repeats a run, `recorded` opens recorded results,
-//! `drawings` writes plots beside a result, `facing` is the compatibility mode for diskspd.
+//! `drawings` writes plots beside a result.
 
 mod args;
 mod drawings;
 mod exit;
-mod facing;
 mod inputs;
 mod known_drives;
 mod misuse;

@@ -5,7 +5,6 @@ use manual::help::Help;
 use manual::page::Page;
 
 use crate::args::{self, Cli};
-use crate::facing::Said;
 
 const COLUMNS: usize = 80;
 
@@ -86,7 +85,8 @@ fn parse(words: &[String]) -> Result<(), String> {
     let is_ours = |word: &&String| word.starts_with("--consent=") || word.starts_with("--allow=");
     match words.get(1).map(String::as_str) {
         Some("diskspd") => {
-            let (_, rest) = Said::take(words[2..].to_vec()).map_err(|e| error(&e))?;
+            let (_, rest) =
+                diskspd_cli::OwnOptions::take(words[2..].to_vec()).map_err(|e| error(&e))?;
             mark::diskspd::Options::parse(&rest).map(drop).map_err(|e| error(&e))
         }
         Some("flashbench") => {

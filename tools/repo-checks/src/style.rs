@@ -195,7 +195,7 @@ pub fn target_names(source: &Source) -> Vec<Fault> {
 const WRITERS: [&str; 4] = [
     "crates/bench/src/outputs.rs",
     "crates/trace/src/output.rs",
-    "crates/cli/src/facing/create.rs",
+    "crates/diskspd_cli/src/create.rs",
     "crates/cli/src/args/matrix.rs",
 ];
 

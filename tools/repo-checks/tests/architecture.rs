@@ -91,6 +91,13 @@ const ALLOWED: [(&str, &[&str]); 25] = [
         ],
     ),
     (
+        "diskspd_cli",
+        &[
+            "bench", "block", "drives", "engine", "formats", "linux", "live", "mark", "record",
+            "runner", "stats", "views", "workload",
+        ],
+    ),
+    (
         "replay",
         &[
             "bench",
@@ -114,6 +121,7 @@ const ALLOWED: [(&str, &[&str]); 25] = [
         "cli",
         &[
             "bench",
+            "diskspd_cli",
             "instruments",
             "live",
             "replay",

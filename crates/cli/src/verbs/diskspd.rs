@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 
 use anyhow::{Context as _, Result};
+use diskspd_cli::{CommandLine, OwnOptions};
 use drives::TargetSpec;
 use mark::diskspd::{Options, UsageError};
 
 use crate::args::diskspd_help;
 use crate::exit::Exit;
-use crate::facing::{Face, Said};
 use crate::verbs::{print, version};
 
 /// Runs the verb with the arguments behind its name; `called` is what it was called by.
@@ -21,14 +21,14 @@ pub fn main(called: &str, args: &[OsString]) -> Result<Exit> {
         text.with_context(|| format!("{}: is no UTF-8", word.to_string_lossy()))
     });
     let words = words.collect::<Result<Vec<String>>>()?;
-    let command_line = std::iter::once(called.to_owned()).chain(words.iter().cloned()).collect();
+    let typed = std::iter::once(called.to_owned()).chain(words.iter().cloned()).collect();
     // Alone, neither can mean anything else; beside a target, -h is what diskspd for Windows calls -Sh.
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["-h"] => return print(&diskspd_help()),
         ["--version"] => return print(&version("diskspd")),
         _ => {}
     }
-    let (said, words) = Said::take(words)?;
+    let (own, words) = OwnOptions::take(words)?;
     let options = match Options::parse(&words) {
         Err(UsageError::Help) => {
             return print(&diskspd_help());
@@ -36,5 +36,5 @@ pub fn main(called: &str, args: &[OsString]) -> Result<Exit> {
         parsed => parsed?,
     };
     let targets = options.targets.iter().map(|name| TargetSpec::of(name)).collect();
-    Face { command_line, options: &options, said: &said, targets }.carry_out()
+    CommandLine { typed, options: &options, own: &own, targets }.carry_out()
 }

@@ -1,30 +1,26 @@
-//! What goes on while a target is loaded: progress, and how busy the processors are in the measured time.
+//! Observes the load of a target: progress, and how busy the processors are in the measured time.
 
 use block::{Event, RunSink};
 use formats::diskspd::Processor;
 use linux::host::{ProcessorTimes, processor_times};
 use live::Progress;
+use runner::messages;
 use workload::plan::Plan;
 
-use crate::messages;
-
-/// Processors in the measured time.
-pub type Busy = Vec<Processor>;
-
-/// Is told how the run goes.
-pub struct Around {
+/// Observes the load of one target.
+pub struct LoadObserver {
     progress: Progress,
-    /// Phases are told on stderr.
+    /// Phases are printed on stderr.
     verbose: bool,
-    /// There are processors to look at.
+    /// The load costs processors something.
     is_real: bool,
     before: Vec<ProcessorTimes>,
     after: Vec<ProcessorTimes>,
 }
 
-impl Around {
-    /// For a run of `plan`; `drawn` when its progress is shown.
-    pub fn new(plan: &Plan, verbose: bool, drawn: bool, is_real: bool) -> Around {
+impl LoadObserver {
+    /// Observes a run of `plan`; `drawn` when its progress is shown.
+    pub fn new(plan: &Plan, verbose: bool, drawn: bool, is_real: bool) -> LoadObserver {
         let mut progress = Progress::new(drawn).once();
         if let Some(step) = plan.steps.first() {
             let (name, planned) = (step.name.clone(), step.planned());
@@ -36,11 +32,11 @@ impl Around {
                 planned,
             });
         }
-        Around { progress, verbose, is_real, before: Vec::new(), after: Vec::new() }
+        LoadObserver { progress, verbose, is_real, before: Vec::new(), after: Vec::new() }
     }
 
-    /// How busy the processors were. A virtual drive has one, which nothing costs anything.
-    pub fn busy(mut self) -> Busy {
+    /// How busy the processors were. A virtual drive has one, which is always idle.
+    pub fn processors(mut self) -> Vec<Processor> {
         if !self.is_real {
             return vec![Processor { id: 0, idle: 1.0, ..Processor::default() }];
         }
@@ -69,7 +65,7 @@ fn shares(before: &ProcessorTimes, after: &ProcessorTimes) -> Processor {
     }
 }
 
-impl RunSink for Around {
+impl RunSink for LoadObserver {
     fn event(&mut self, event: &Event) {
         self.progress.event(event);
         let Event::PhaseStarted { phase, measured } = event else { return };

@@ -10,13 +10,12 @@ use block::{Bytes, Event, Payload as _, RunSink as _};
 use linux::gate::Permit;
 use linux::scratch::{self, ScratchFile};
 use live::Progress;
+use runner::envelope::run_id;
+use runner::messages;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use workload::content::SectorContent;
 use workload::plan::Content;
-
-use crate::envelope::run_id;
-use crate::messages;
 
 /// Finds out whether [`make`] can make the file, and changes nothing.
 ///
@@ -48,8 +47,8 @@ fn dir_of(name: &str) -> &Path {
     parent.unwrap_or(Path::new("."))
 }
 
-/// Makes the file `name` of this size. It is written in full, with what does not compress, under another name first: what
-/// is cut off leaves no file that passes for the whole.
+/// Makes the file `name` of this size. It is written in full, with content that does not compress, under another name first:
+/// a kill leaves no file that looks complete.
 ///
 /// # Errors
 /// When it cannot be made, or another program made one of that name meanwhile.
@@ -57,8 +56,8 @@ pub fn make(name: &str, size: Bytes, cancel: &AtomicBool) -> Result<()> {
     let seed = content_seed()?;
     let mut payload = SectorContent::new(Content::default(), seed, u16::MAX);
     let id = run_id(seed).to_string();
-    let mut tell = telling(name);
-    let made = ScratchFile::create(dir_of(name), size, &id, &mut payload, &mut tell, cancel);
+    let mut show = shown_as_writing(name);
+    let made = ScratchFile::create(dir_of(name), size, &id, &mut payload, &mut show, cancel);
     let made = made.with_context(|| format!("-c: {name} cannot be created"))?;
     let named = match renameat_with(CWD, made.path(), CWD, name, RenameFlags::NOREPLACE) {
         // The filesystem does not know how. A second name replaces nothing either; the first one goes with `made`.
@@ -77,8 +76,8 @@ fn content_seed() -> Result<u64> {
     linux::host::fresh_seed().context("cannot draw a seed for the file's content")
 }
 
-/// Shows how far it is.
-fn telling(name: &str) -> impl FnMut(Bytes, Bytes) {
+/// Shows the progress of writing the file `name`.
+fn shown_as_writing(name: &str) -> impl FnMut(Bytes, Bytes) {
     let mut progress = Progress::new(true);
     let what = format!("writing {name}");
     move |done_bytes, total_bytes| {
@@ -86,7 +85,7 @@ fn telling(name: &str) -> impl FnMut(Bytes, Bytes) {
     }
 }
 
-/// Writes so much at a time.
+/// Bytes that are written at a time.
 const CHUNK: u64 = 1 << 20;
 
 /// Adds the `missing` bytes to the file `name`, to whose end they belong. When that fails or is cancelled, the file is
@@ -97,7 +96,7 @@ const CHUNK: u64 = 1 << 20;
 pub fn grow(name: &str, permit: &Permit, missing: Range<u64>, cancel: &AtomicBool) -> Result<()> {
     let mut payload = SectorContent::new(Content::default(), content_seed()?, u16::MAX);
     let (file, had) = (permit.file(), missing.start);
-    let mut tell = telling(name);
+    let mut show = shown_as_writing(name);
     let mut write = || -> Result<()> {
         let mut chunk = vec![0; CHUNK as usize];
         let mut at = missing.start;
@@ -110,7 +109,7 @@ pub fn grow(name: &str, permit: &Permit, missing: Range<u64>, cancel: &AtomicBoo
             payload.fill(Bytes(at), part);
             file.write_all_at(part, at)?;
             at += length;
-            tell(Bytes(at - missing.start), Bytes(missing.end - missing.start));
+            show(Bytes(at - missing.start), Bytes(missing.end - missing.start));
         }
         file.sync_all()?;
         scratch::forget(file)?;

@@ -1,11 +1,4 @@
-//! diskspd's face: its command line carried out on whatever drives it names, and what its report is made of.
-
-mod around;
-mod create;
-mod face;
-mod said;
-mod show;
-mod start;
+//! Carries out a command line: permissions, files that are created first, and all targets loaded at once.
 
 use std::ops::Range;
 use std::os::unix::fs::FileTypeExt as _;
@@ -14,54 +7,52 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use bench::consent;
-use bench::engines;
+use bench::consent::{self, Consent};
 use bench::limit::Limit;
 use bench::opening::{self, Opened, Place, Visitor, Writes};
-use bench::outputs;
+use bench::{engines, outputs};
 use block::{Bytes, DriveKind, EngineChoice, EngineKind, Environment, Nanos};
 use drives::TargetSpec;
 use engine::{Control, IoPath};
 use linux::gate::{self, Permit, Request};
 use linux::sysfs::Roots;
 use mark::diskspd::{Engine, How, Look, Threads, run};
+use runner::exit::Exit;
+use runner::messages;
 use workload::plan::Step;
 
-use crate::exit::Exit;
-use crate::messages;
-use around::Around;
-pub use face::Face;
-use face::Loaded;
-pub use said::Said;
-use start::Start;
+use crate::command_line::{CommandLine, Loaded};
+use crate::observer::LoadObserver;
+use crate::start::{GivenUp, Seat, Start};
+use crate::{create, report};
 
 /// Most single I/Os of one target that are kept to count them by intervals: some 70 MB.
 const SAMPLES_MAX: usize = 1_000_000;
 
 /// Preparation that a target needs before it is loaded.
-enum Standing {
+enum Preparation {
     /// Nothing: it is only read, or it is virtual.
-    Free,
+    Nothing,
     /// It is written to.
-    Held(Permit),
+    Permitted(Permit),
     /// A file to which these bytes are added first.
-    ToGrow(Permit, Range<u64>),
+    Grow(Permit, Range<u64>),
     /// A file of this size that is made first.
-    ToMake(Bytes),
+    Make(Bytes),
 }
 
-impl Face<'_> {
-    /// Carries it out, prints the report on stdout, and what is to be thought of it on stderr.
+impl CommandLine<'_> {
+    /// Carries it out; prints the report on stdout, and verdicts on it on stderr.
     ///
     /// # Errors
-    /// What makes it impossible; an I/O that failed.
+    /// When a target cannot be loaded; an I/O that failed.
     pub fn carry_out(&self) -> Result<Exit> {
-        let (options, manner) = (self.options, self.said.manner);
+        let (options, manner) = (self.options, self.own.manner);
         self.targets.iter().try_for_each(|target| outputs::protect(target.as_path()))?;
         let kinds = self.targets.iter().map(|target| self.kind(target));
         let kinds: Vec<DriveKind> = kinds.collect::<Result<_>>()?;
-        for told in options.deviations(&kinds, manner) {
-            messages::note(&told);
+        for deviation in options.deviations(&kinds, manner) {
+            messages::note(&deviation);
         }
         let cancel = Arc::new(AtomicBool::new(false));
         let _orderly = linux::signals::orderly(&cancel);
@@ -73,21 +64,21 @@ impl Face<'_> {
         messages::note(&format!("seed {seed}; -z{seed} draws the same offsets again"));
         let loaded = self.load(&kinds, permits, seed, &cancel)?;
         let interrupted = loaded.iter().any(|one| one.outcome.body.interrupted);
-        messages::plain(&show::report(self, &loaded))?;
-        let refuted = show::verdicts(self, &loaded)?;
+        messages::plain(&report::report(self, &loaded))?;
+        let refuted = report::verdicts(self, &loaded);
         for Loaded { outcome, .. } in loaded {
             if let Some(broken) = outcome.broken {
                 return Err(broken.into());
             }
         }
-        Ok(match (interrupted, refuted && self.said.strict) {
+        Ok(match (interrupted, refuted && self.own.strict) {
             (true, _) => Exit::Interrupted,
             (false, true) => Exit::No,
             (false, false) => Exit::Done,
         })
     }
 
-    /// What a target is, before it is opened. A file that is to be created is one.
+    /// Kind of a target before it is opened. A file that is to be created is one.
     fn kind(&self, target: &TargetSpec) -> Result<DriveKind> {
         let name = match target {
             TargetSpec::Virtual(_) => return Ok(DriveKind::Virtual),
@@ -114,7 +105,7 @@ impl Face<'_> {
         }
     }
 
-    /// Loads all targets at once, each from a thread of its own, from the moment on when all stand ready.
+    /// Loads all targets at once, each from a thread of its own, from the moment on when all are ready.
     fn load(
         &self,
         kinds: &[DriveKind],
@@ -123,14 +114,14 @@ impl Face<'_> {
         cancel: &AtomicBool,
     ) -> Result<Vec<Loaded>> {
         let start = Start::of(kinds.len());
-        // One is opened after the other, and looks at what this machine can do alone.
-        let door = Mutex::new(());
+        // One is opened after the other, and measures alone what this machine can do.
+        let opening_lock = Mutex::new(());
         let one = |index: usize, permit: Option<Permit>| -> Result<Loaded> {
             let seat = start.seat();
             let target = &self.targets[index];
-            let held = Some(door.lock().unwrap_or_else(PoisonError::into_inner));
+            let held = Some(opening_lock.lock().unwrap_or_else(PoisonError::into_inner));
             let kind = kinds[index];
-            let mut load = Load { face: self, index, kind, kinds, seed, cancel, seat, held };
+            let mut load = Load { command: self, index, kind, kinds, seed, cancel, seat, held };
             let cpus = self.cpus(index);
             let place = Place {
                 target,
@@ -165,8 +156,8 @@ impl Face<'_> {
         for one in all {
             match one {
                 Ok(Ok(one)) => loaded.push(one),
-                // Of several errors, those that only follow from another are not told.
-                Ok(Err(error)) if error.is::<start::GivenUp>() => given_up = Some(error),
+                // Of several errors, those that only follow from another are not printed.
+                Ok(Err(error)) if error.is::<GivenUp>() => given_up = Some(error),
                 Ok(Err(error)) => return Err(error),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
@@ -181,19 +172,19 @@ impl Face<'_> {
     /// before anything is made or made larger.
     fn permits(&self, kinds: &[DriveKind], cancel: &AtomicBool) -> Result<Vec<Option<Permit>>> {
         let targets = || self.options.targets.iter().zip(kinds);
-        let standings: Vec<Standing> =
-            targets().map(|(name, kind)| self.standing(name, *kind)).collect::<Result<_>>()?;
+        let preparations: Vec<Preparation> =
+            targets().map(|(name, kind)| self.preparation(name, *kind)).collect::<Result<_>>()?;
         let writes = self.options.write_percent > 0;
-        let made = targets().zip(standings).map(|((name, _), standing)| match standing {
-            Standing::Free => Ok(None),
-            Standing::Held(permit) => Ok(Some(permit)),
-            Standing::ToGrow(permit, missing) => {
+        let made = targets().zip(preparations).map(|((name, _), preparation)| match preparation {
+            Preparation::Nothing => Ok(None),
+            Preparation::Permitted(permit) => Ok(Some(permit)),
+            Preparation::Grow(permit, missing) => {
                 create::grow(name, &permit, missing, cancel)?;
                 Ok(writes.then_some(permit))
             }
-            Standing::ToMake(size) => {
+            Preparation::Make(size) => {
                 create::make(name, size, cancel)?;
-                // It is nobody's but ours.
+                // It is drivescope's own file.
                 let request = Request { bytes_to_write: None, ..Request::default() };
                 let check = || gate::check_named(&Roots::default(), Path::new(name), &request);
                 Ok(writes.then(check).transpose()?)
@@ -203,20 +194,24 @@ impl Face<'_> {
     }
 
     /// Finds the preparation that a target needs; changes nothing.
-    fn standing(&self, name: &str, kind: DriveKind) -> Result<Standing> {
+    fn preparation(&self, name: &str, kind: DriveKind) -> Result<Preparation> {
         let path = Path::new(name);
         if kind != DriveKind::File {
             if self.options.create.is_some() {
                 messages::note(&format!("-c: {name} is there already"));
             }
             let is_written = kind == DriveKind::BlockDevice && self.options.write_percent > 0;
-            return Ok(if is_written { Standing::Held(self.ask(path)?) } else { Standing::Free });
+            return Ok(if is_written {
+                Preparation::Permitted(self.ask(path)?)
+            } else {
+                Preparation::Nothing
+            });
         }
         let wanted = self.options.create;
         let meta = match (std::fs::metadata(path), wanted) {
             (Err(_), Some(size)) => {
                 create::check_new(name, Bytes(size))?;
-                return Ok(Standing::ToMake(Bytes(size)));
+                return Ok(Preparation::Make(Bytes(size)));
             }
             (meta, _) => meta.with_context(|| format!("{name}: cannot be loaded"))?,
         };
@@ -232,19 +227,19 @@ impl Face<'_> {
                 .with_context(|| format!("-c: {name} cannot be made larger"))?;
         }
         Ok(match (missing, self.options.write_percent > 0) {
-            (None, false) => Standing::Free,
-            (None, true) => Standing::Held(self.ask(path)?),
-            (Some(missing), true) => Standing::ToGrow(self.ask(path)?, missing),
-            // What is there stays, so that no word is asked for.
+            (None, false) => Preparation::Nothing,
+            (None, true) => Preparation::Permitted(self.ask(path)?),
+            (Some(missing), true) => Preparation::Grow(self.ask(path)?, missing),
+            // The file's content stays, so that no word is asked for.
             (Some(missing), false) => {
-                let allow = self.said.allow.iter().map(|word| word.parse());
+                let allow = self.own.allow.iter().map(|word| word.parse());
                 let request = Request {
                     bytes_to_write: Some(Bytes(missing.end - missing.start)),
                     allow: allow.collect::<Result<_, _>>()?,
                     consent: None,
                 };
                 let permit = gate::check_named(&Roots::default(), path, &request)?;
-                Standing::ToGrow(permit, missing)
+                Preparation::Grow(permit, missing)
             }
         })
     }
@@ -253,13 +248,13 @@ impl Face<'_> {
     fn ask(&self, path: &Path) -> Result<Permit> {
         let own = gate::consent(&Roots::default(), path);
         let is_own = |word: &&String| own.as_ref().is_some_and(|own| own.is_given_by(word));
-        let words = &self.said.consent;
+        let words = &self.own.consent;
         let consent = words.iter().find(is_own).or(words.first());
-        consent::ask(consent::Consent { consent, allow: &self.said.allow }, path, None)
+        consent::ask(Consent { consent, allow: &self.own.allow }, path, None)
     }
 
     fn engine(&self) -> EngineChoice {
-        self.said.engine.unwrap_or(match self.options.engine {
+        self.own.engine.unwrap_or(match self.options.engine {
             Engine::Libaio => EngineChoice::From(EngineKind::Libaio),
             Engine::PosixAio => EngineChoice::Only(EngineKind::Psync),
         })
@@ -285,13 +280,13 @@ impl Face<'_> {
 
 /// Loads one target.
 struct Load<'a> {
-    face: &'a Face<'a>,
+    command: &'a CommandLine<'a>,
     index: usize,
     kind: DriveKind,
     kinds: &'a [DriveKind],
     seed: u64,
     cancel: &'a AtomicBool,
-    seat: start::Seat<'a>,
+    seat: Seat<'a>,
     held: Option<MutexGuard<'a, ()>>,
 }
 
@@ -304,22 +299,22 @@ impl Visitor for Load<'_> {
         environment: &mut dyn Environment,
         opened: &Opened<'_>,
     ) -> Result<Loaded> {
-        let (options, info) = (self.face.options, target.info().clone());
+        let (options, info) = (self.command.options, target.info().clone());
         // Each target has offsets of its own; the first has those of the seed.
         let seed = self.seed.wrapping_add(self.index as u64);
-        let plan = options.plan(&info, seed, self.face.said.manner)?;
+        let plan = options.plan(&info, seed, self.command.own.manner)?;
         let region = plan.fit(&info)?;
         let is_real = !matches!(self.kind, DriveKind::Virtual | DriveKind::Null);
         let here = std::thread::available_parallelism().map_or(1, usize::from);
-        let cpus = self.face.cpus(self.index);
-        let engine = engines::chosen(&self.face.targets[self.index], self.face.engine());
+        let cpus = self.command.cpus(self.index);
+        let engine = engines::chosen(&self.command.targets[self.index], self.command.engine());
         let limit = || Limit::new(engine, info.capacity_bytes, cpus, self.cancel);
         let mut limit = is_real.then(limit);
         environment.survey_layers(region.offset, region.length);
         let mut how = How {
             engine: &opened.engine,
             direct: options.caching.direct || !is_real,
-            cpus: self.face.options.cpus.as_ref().map_or(here, |cpus| cpus.len().min(here)),
+            cpus: self.command.options.cpus.as_ref().map_or(here, |cpus| cpus.len().min(here)),
             extents: environment.extents_within(region.offset, region.length),
             ceiling: limit.as_mut().map_or(Ok(None), |limit| limit.of(&plan.steps[0], &plan))?,
             look_again: None,
@@ -330,13 +325,13 @@ impl Visitor for Load<'_> {
         let trace_cap = if how.interval.is_some() { SAMPLES_MAX } else { 0 };
         let control = Control { cancel: self.cancel, trace_cap };
         let is_first = self.index == 0;
-        let mut around = Around::new(&plan, options.verbose, is_first && is_real, is_real);
+        let mut observer = LoadObserver::new(&plan, options.verbose, is_first && is_real, is_real);
         let of = &plan;
         let mut again = limit.map(|mut limit| move |step: &Step| limit.of(step, of));
         how.look_again = again.as_mut().map(|again| again as Look<'_>);
-        let mut outcome = run(&plan, target, environment, how, control, &mut around)?;
-        show::of_several(&mut outcome.body, self.kinds);
-        let (stack, busy) = (environment.stack().clone(), around.busy());
-        Ok(Loaded { info, stack, plan, outcome, busy })
+        let mut outcome = run(&plan, target, environment, how, control, &mut observer)?;
+        report::of_several(&mut outcome.body, self.kinds);
+        let (stack, processors) = (environment.stack().clone(), observer.processors());
+        Ok(Loaded { info, stack, plan, outcome, processors })
     }
 }

@@ -1,31 +1,30 @@
-//! What is printed of a run: diskspd's report, and beside it what the report is worth.
+//! diskspd's report of a run, and the verdicts beside it.
 
 use std::borrow::Cow;
 
-use anyhow::Result;
 use block::{DriveKind, WallClock as _};
 use formats::diskspd::{Figures, Fill, Order, Report, Row, Target};
 use mark::Body;
 use mark::diskspd::{self, Manner, ResultFormat, Threads};
 use record::rfc3339;
+use runner::envelope::SystemClock;
+use runner::messages;
 use stats::remedy::Run;
 use stats::{Caveat, Proof, Remedy, Verdict};
 use workload::plan::{Address, Share};
 
-use super::face::{Face, Loaded};
-use crate::envelope::SystemClock;
-use crate::messages;
+use crate::command_line::{CommandLine, Loaded};
 
 /// The report, in the form that was asked for.
-pub fn report(face: &Face<'_>, loaded: &[Loaded]) -> String {
-    let options = face.options;
+pub fn report(command: &CommandLine<'_>, loaded: &[Loaded]) -> String {
+    let options = command.options;
     // A run on virtual drives alone is a function of its options, and says nothing of this machine.
     let is_virtual = |one: &Loaded| one.info.kind == DriveKind::Virtual;
     let nowhere = loaded.iter().all(is_virtual);
     let windows = loaded.iter().map(|one| one.outcome.window.as_secs_f64());
     let real = loaded.iter().find(|one| !is_virtual(one)).or(loaded.first());
     let report = Report {
-        command_line: face.command_line.clone(),
+        command_line: command.typed.clone(),
         tool: ("drivescope".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
         host: if nowhere { String::new() } else { linux::host::host_name() },
         date: if nowhere { String::new() } else { rfc3339(SystemClock.now()) },
@@ -41,7 +40,7 @@ pub fn report(face: &Face<'_>, loaded: &[Loaded]) -> String {
             .zip(loaded)
             .map(|(name, one)| target(options, name, one))
             .collect(),
-        processors: real.map_or_else(Vec::new, |one| one.busy.clone()),
+        processors: real.map_or_else(Vec::new, |one| one.processors.clone()),
         seconds: windows.fold(0.0, f64::max),
         rows: rows(options, loaded),
     };
@@ -121,7 +120,7 @@ fn rows(options: &diskspd::Options, loaded: &[Loaded]) -> Vec<Row> {
     rows
 }
 
-/// Counters of the system and of this program tell several targets together: what rests on them proves nothing of one.
+/// Counters of the system and of this program count several targets together: verdicts by them prove nothing about one.
 pub fn of_several(body: &mut Body, kinds: &[DriveKind]) {
     let real = kinds.iter().filter(|kind| **kind != DriveKind::Virtual).count();
     if real < 2 || body.target.kind == DriveKind::Virtual {
@@ -138,21 +137,18 @@ pub fn of_several(body: &mut Body, kinds: &[DriveKind]) {
     body.caveats.retain(|caveat| !counted.contains(&caveat.code.as_str()));
 }
 
-/// Says what the numbers are worth; true when something was refuted that they cannot do without.
-///
-/// # Errors
-/// Never; where nothing was measured there is no verdict.
-pub fn verdicts(face: &Face<'_>, loaded: &[Loaded]) -> Result<bool> {
+/// Prints verdicts on the numbers; true when a proof was refuted without which they are worth nothing.
+pub fn verdicts(command: &CommandLine<'_>, loaded: &[Loaded]) -> bool {
     let mut refuted = false;
     let cut = loaded.iter().flat_map(|one| &one.outcome.threads);
-    if face.options.iops_interval_ms.is_some()
+    if command.options.iops_interval_ms.is_some()
         && cut.flat_map(|thread| [&thread.reads, &thread.writes]).any(|f| f.per_interval.is_none())
     {
         messages::note(
             "-D: there were too many transfers to count them by intervals; take a shorter -d",
         );
     }
-    for (name, one) in face.options.targets.iter().zip(loaded) {
+    for (name, one) in command.options.targets.iter().zip(loaded) {
         let body = &one.outcome.body;
         for test in &body.tests {
             let verdicts = test.proofs.named().map(|(proof, found)| {
@@ -170,7 +166,7 @@ pub fn verdicts(face: &Face<'_>, loaded: &[Loaded]) -> Result<bool> {
             }
             if !test.headline {
                 refuted = true;
-                let remedy = match face.said.manner {
+                let remedy = match command.own.manner {
                     Manner::Emulated => "; leave --emulate out to measure it",
                     Manner::Right => "",
                 };
@@ -182,24 +178,25 @@ pub fn verdicts(face: &Face<'_>, loaded: &[Loaded]) -> Result<bool> {
             messages::note("one run says nothing of how far runs lie apart; make six or more");
         }
         for caveat in &body.caveats {
-            if let Some(remedy) = remedy(face, caveat) {
+            if let Some(remedy) = remedy(command, caveat) {
                 messages::note(&format!("{}: {}; {remedy}", caveat.subject, caveat.cause));
             }
         }
     }
-    Ok(refuted)
+    refuted
 }
 
-/// What to do about a doubt, in diskspd's options; `None` where it is said already.
-fn remedy<'a>(face: &Face<'_>, caveat: &'a Caveat) -> Option<Cow<'a, str>> {
+/// Remedy of a caveat, in diskspd's options; `None` where it is printed already.
+fn remedy<'a>(command: &CommandLine<'_>, caveat: &'a Caveat) -> Option<Cow<'a, str>> {
     let words = match caveat.code.as_str() {
         "few_runs" => return None,
-        "pattern" if face.said.manner == Manner::Emulated => return None,
+        "pattern" if command.own.manner == Manner::Emulated => return None,
         "nothing_finished" => "take a larger -d",
         "pattern" => "take a file several times as large as the drive's cache, or a larger -f",
         "drift" => "take larger -W and -d",
         "hindered"
-            if face.options.engine == diskspd::Engine::PosixAio && face.said.engine.is_none() =>
+            if command.options.engine == diskspd::Engine::PosixAio
+                && command.own.engine.is_none() =>
         {
             "leave -xp out, which does one transfer at a time"
         }

@@ -2,20 +2,20 @@
 
 use block::{DriveInfo, Stack};
 use drives::TargetSpec;
+use formats::diskspd::Processor;
 use mark::diskspd::{Options, Outcome};
 use workload::plan::Plan;
 
-use super::around::Busy;
-use super::said::Said;
+use crate::own_options::OwnOptions;
 
 /// A command line that is to be carried out.
-pub struct Face<'a> {
+pub struct CommandLine<'a> {
     /// The program's name and its arguments, as typed.
-    pub command_line: Vec<String>,
+    pub typed: Vec<String>,
     /// diskspd's options.
     pub options: &'a Options,
     /// drivescope's own options.
-    pub said: &'a Said,
+    pub own: &'a OwnOptions,
     /// The targets, in the order of the options.
     pub targets: Vec<TargetSpec>,
 }
@@ -31,5 +31,5 @@ pub struct Loaded {
     /// Its result.
     pub outcome: Outcome,
     /// How busy the CPUs were.
-    pub busy: Busy,
+    pub processors: Vec<Processor>,
 }

@@ -1,23 +1,22 @@
-//! Several targets that are to be loaded at once: each waits until all stand ready.
+//! Start of several targets that are loaded at once: each waits until all are ready.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
+use runner::exit::Stopped;
 use thiserror::Error;
 
-use crate::exit::Stopped;
-
-/// How often a wish to stop is looked for by those who wait.
-const GLANCE: Duration = Duration::from_millis(100);
+/// Time between checks whether the user wants to stop.
+const CHECK_EVERY: Duration = Duration::from_millis(100);
 
 /// Another target could not be opened, so that this one was not loaded.
 #[derive(Debug, Error)]
 #[error("another target cannot be loaded, so none was")]
 pub struct GivenUp;
 
-/// Who stands ready.
+/// Targets that are ready.
 pub struct Start {
     counts: Mutex<Counts>,
     moved: Condvar,
@@ -30,19 +29,19 @@ struct Counts {
     gone: usize,
 }
 
-/// The place of one target. Dropped before it stood ready, it lets the others go.
+/// The seat of one target. Dropped before it is ready, it makes the others give up.
 pub struct Seat<'a> {
     start: &'a Start,
     is_ready: bool,
 }
 
 impl Start {
-    /// A start of so many.
+    /// A start of `count` targets.
     pub fn of(count: usize) -> Start {
         Start { counts: Mutex::default(), moved: Condvar::new(), of: count }
     }
 
-    /// A place; there are as many as targets.
+    /// A seat; there is one for each target.
     pub fn seat(&self) -> Seat<'_> {
         Seat { start: self, is_ready: false }
     }
@@ -62,7 +61,7 @@ impl Seat<'_> {
             if cancel.load(Ordering::Relaxed) {
                 return Err(Stopped.into());
             }
-            let waited = self.start.moved.wait_timeout(counts, GLANCE);
+            let waited = self.start.moved.wait_timeout(counts, CHECK_EVERY);
             counts = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         if counts.gone > 0 { Err(GivenUp.into()) } else { Ok(()) }
@@ -97,7 +96,7 @@ mod tests {
         assert!(start.seat().ready(calm).is_ok());
     }
 
-    // Breaks when Ctrl-C while another target asks for its word of consent is not heard.
+    // Breaks when Ctrl-C is ignored while another target asks for its word of consent.
     #[test]
     fn nobody_waits_who_is_to_stop() {
         let start = Start::of(2);
