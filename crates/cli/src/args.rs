@@ -26,10 +26,11 @@ mod trend;
 mod typed;
 mod values;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 use drives::TargetSpec;
 use workload::units::parse_nanos;
 
@@ -37,7 +38,7 @@ pub use compare::CompareArgs;
 pub use diskspd::{DiskspdArgs, diskspd_help};
 pub use explain::ExplainArgs;
 pub use flashbench::{FlashbenchArgs, flashbench_help};
-pub use given::Given;
+pub use given::{BesideResume, Given};
 pub use groups::command;
 pub use health::{HealthArgs, Patient, RECORDING};
 pub use import::{ImportArgs, ImportFlashbenchArgs, ImportVerb, ResultForm};
@@ -74,6 +75,16 @@ const STYLES: Styles = Styles::styled()
     .usage(AnsiColor::Yellow.on_default().bold())
     .literal(AnsiColor::Green.on_default())
     .placeholder(AnsiColor::Cyan.on_default());
+
+/// A command line, the program's name first, and the flags that were typed in it.
+///
+/// # Errors
+/// What is wrong with it, or the help that it asks for.
+pub fn parse(words: Vec<OsString>) -> Result<(Cli, Given), clap::Error> {
+    let mut command = command();
+    let matches = command.try_get_matches_from_mut(words)?;
+    Ok((Cli::from_arg_matches(&matches)?, Given::of(&command, &matches)))
+}
 
 /// Measures what a storage device really does, and proves each number
 #[derive(Debug, Parser)]

@@ -30,11 +30,10 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use bench::outputs;
-use clap::FromArgMatches;
 use linux::tracer::TracerRoots;
 use runner::{envelope, messages};
 
-use crate::args::{Cli, Given, TraceVerb, Verb};
+use crate::args::{TraceVerb, Verb};
 use crate::exit::Exit;
 
 /// Stack that the program counts on: as large as Linux usually lets it become.
@@ -97,10 +96,7 @@ fn program() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     }
-    let mut parsed = args::command().try_get_matches().and_then(|matches| {
-        let cli = Cli::from_arg_matches(&matches)?;
-        Ok((cli, Given::of(&matches)))
-    });
+    let mut parsed = args::parse(std::env::args_os().collect());
     let (cli, given) = match &mut parsed {
         Ok(parsed) => parsed,
         Err(error) => return end(misuse::tell(error)),

@@ -17,7 +17,7 @@ use record::{Envelope, RecordError, Run, RunId, Runs, State, Summary};
 use runner::instrument::Resumed;
 use runner::recorder::{Closed, RESUMED};
 
-use crate::args::{Given, PlaceArgs, takes, values_of};
+use crate::args::{PlaceArgs, takes, values_of};
 use crate::envelope::{arguments, without_consent};
 use crate::exit::Refused;
 use crate::messages;
@@ -326,12 +326,13 @@ fn anew(run: &Run) -> String {
     }
 }
 
-/// Refuses what was typed beside `--resume` and is none of `allowed`.
+/// Refuses flags beside `--resume` that say what the record says: those of `Given::recorded` that a verb does not compare
+/// with the record.
 ///
 /// # Errors
-/// Names the flag.
-pub fn check_beside_resume(given: &Given, allowed: &[&str]) -> Result<()> {
-    match given.names().find(|name| !allowed.contains(name)) {
+/// Names the first flag.
+pub fn check_beside_resume<'a>(mut flags: impl Iterator<Item = &'a str>) -> Result<()> {
+    match flags.next() {
         None => Ok(()),
         Some(flag) => bail!(
             "--{}: a run goes on as its record says; leave it out with --resume, or begin a new run",

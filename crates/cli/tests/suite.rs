@@ -20,6 +20,7 @@ use product::args;
 mod advice;
 mod advice_states;
 mod bad_ends;
+mod beside_resume;
 mod btt;
 mod bursts;
 mod capacity_full;

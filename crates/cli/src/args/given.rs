@@ -1,41 +1,61 @@
-//! Which flags the user typed, as opposed to those that stand at their default.
+//! Flags that the user typed, as opposed to those that have their default.
 
 use std::collections::BTreeSet;
 
+use clap::builder::ArgExt;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 
+/// Mark of a flag that may stand beside `--resume` whatever the record says, such as consent or the form of output. What other
+/// flags say is in the record.
+#[derive(Clone, Copy, Debug)]
+pub struct BesideResume;
+
+impl ArgExt for BesideResume {}
+
 /// The names of the flags and arguments that were typed.
 #[derive(Clone, Debug, Default)]
-pub struct Given(BTreeSet<String>);
+pub struct Given {
+    typed: BTreeSet<String>,
+    /// Those of them that have no [`BesideResume`].
+    recorded: BTreeSet<String>,
+}
 
 impl Given {
-    /// Of the verb that was called, the innermost one.
-    pub fn of(matches: &ArgMatches) -> Given {
-        let Some(verb) = innermost(matches) else { return Given::default() };
+    /// Those of the verb that was called, the innermost one; `command` is the program's, which found `matches`.
+    pub fn of(command: &Command, matches: &ArgMatches) -> Given {
+        let Some((definition, verb)) = innermost(command, matches) else { return Given::default() };
         // Ids include those of groups of flags, which are named as the types that define them.
         let typed = |id: &&str| {
             !id.starts_with(char::is_uppercase)
                 && verb.try_contains_id(id).is_ok()
                 && verb.value_source(id) == Some(ValueSource::CommandLine)
         };
-        Given(verb.ids().map(clap::Id::as_str).filter(typed).map(str::to_owned).collect())
+        let typed: BTreeSet<String> =
+            verb.ids().map(clap::Id::as_str).filter(typed).map(str::to_owned).collect();
+        let is_recorded = |name: &str| {
+            let mut arguments = definition.get_arguments();
+            let argument = arguments.find(|argument| argument.get_id() == name);
+            name != "resume" && argument.is_some_and(|one| one.get::<BesideResume>().is_none())
+        };
+        let recorded = typed.iter().filter(|name| is_recorded(name)).cloned().collect();
+        Given { typed, recorded }
     }
 
     /// True when this flag or argument was typed.
     pub fn has(&self, name: &str) -> bool {
-        self.0.contains(name)
+        self.typed.contains(name)
     }
 
     /// With this one more.
     pub fn and(mut self, name: &str) -> Given {
-        self.0.insert(name.to_owned());
+        self.typed.insert(name.to_owned());
         self
     }
 
-    /// The names.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
+    /// Those that say what the record of a run says too: all without [`BesideResume`].
+    pub fn recorded(&self) -> impl Iterator<Item = &str> {
+        self.recorded.iter().map(String::as_str)
     }
 
     /// True when a flag of this part of a verb was typed.
@@ -51,11 +71,12 @@ impl Given {
     }
 }
 
-/// What was typed for the verb that was called, the innermost one.
-pub(super) fn innermost(matches: &ArgMatches) -> Option<&ArgMatches> {
-    let (_, mut verb) = matches.subcommand()?;
-    while let Some((_, inner)) = verb.subcommand() {
-        verb = inner;
-    }
-    Some(verb)
+/// Definition of the verb that was called, the innermost one, and what was typed for it.
+pub(super) fn innermost<'a>(
+    command: &'a Command,
+    matches: &'a ArgMatches,
+) -> Option<(&'a Command, &'a ArgMatches)> {
+    let (name, typed) = matches.subcommand()?;
+    let verb = command.find_subcommand(name)?;
+    innermost(verb, typed).or(Some((verb, typed)))
 }

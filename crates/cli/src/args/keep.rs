@@ -7,12 +7,14 @@ use clap::{Args, ValueEnum};
 use record::{Runs, SamplesFormat};
 use runner::place::Keep;
 
+use super::BesideResume;
+
 /// Directory of recorded runs.
 #[derive(Clone, Debug, Default, Args)]
 pub struct PlaceArgs {
     /// Directory of recorded runs [default: $DRIVESCOPE_RUNS_DIR, else
     /// $XDG_DATA_HOME/drivescope/runs, else ~/.local/share/drivescope/runs]
-    #[arg(long, value_name = "DIR", help_heading = "Record")]
+    #[arg(long, value_name = "DIR", help_heading = "Record", add = BesideResume)]
     pub runs_dir: Option<PathBuf>,
 }
 

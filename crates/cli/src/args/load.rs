@@ -11,7 +11,7 @@ use live::When;
 use mark::{Profile, TestSpec};
 use workload::units::{parse_bytes, parse_nanos};
 
-use super::given::Given;
+use super::given::{BesideResume, Given};
 use super::keep::KeepArgs;
 use super::values::{Cpus, Span, cpus, hazard, lasting, percent, share, span, table_file};
 
@@ -20,16 +20,16 @@ use super::values::{Cpus, Span, cpus, hazard, lasting, percent, share, span, tab
 #[command(next_help_heading = "Target")]
 pub struct ConsentArgs {
     /// Also write to an existing file or a device; its data is lost
-    #[arg(long)]
+    #[arg(long, add = BesideResume)]
     pub write: bool,
     /// Consent to writing: the drive's serial number or by-id name, or the file's name
-    #[arg(long, value_name = "WORD", requires = "write")]
+    #[arg(long, value_name = "WORD", requires = "write", add = BesideResume)]
     pub consent: Option<String>,
     /// Write although the device carries this, such as partitions or signature:ext4
-    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard)]
+    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard, add = BesideResume)]
     pub allow: Vec<String>,
     /// Remove test files that an earlier run left in the directory
-    #[arg(long)]
+    #[arg(long, add = BesideResume)]
     pub remove_leftovers: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct ConsentArgs {
 #[command(next_help_heading = "Target")]
 pub struct TargetArgs {
     /// Directory, file, block device, or virtual drive (sim:hdd-7200, null:)
-    #[arg(default_value = ".")]
+    #[arg(default_value = ".", add = BesideResume)]
     pub target: TargetSpec,
     /// Size of the test file; on a file, a device or a virtual drive, of the part used
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
@@ -64,7 +64,7 @@ pub struct TargetArgs {
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub cpus: Option<Cpus>,
     /// Measure even if the target lies in this machine's memory
-    #[arg(long)]
+    #[arg(long, add = BesideResume)]
     pub anyway: bool,
     #[command(flatten)]
     pub consent: ConsentArgs,
@@ -159,25 +159,25 @@ pub struct LoadArgs {
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, add = BesideResume)]
     pub json: bool,
     /// Show throughput in MiB/s (2^20) instead of MB/s (10^6)
-    #[arg(long)]
+    #[arg(long, add = BesideResume)]
     pub mib: bool,
     /// Show no progress
-    #[arg(long)]
+    #[arg(long, add = BesideResume)]
     pub no_progress: bool,
     #[command(flatten)]
     pub live: LiveArgs,
     /// Write every single I/O to this CSV file
-    #[arg(long, value_name = "FILE.csv", value_parser = PathBufValueParser::new().try_map(table_file))]
+    #[arg(long, value_name = "FILE.csv", value_parser = PathBufValueParser::new().try_map(table_file), add = BesideResume)]
     pub samples: Option<PathBuf>,
     /// Most I/Os per run in the samples file, or in the record
     #[arg(long, value_name = "N", default_value_t = 1_000_000,
-          value_parser = clap::value_parser!(u64).range(1..=20_000_000))]
+          value_parser = clap::value_parser!(u64).range(1..=20_000_000), add = BesideResume)]
     pub samples_max: u64,
     /// Write over files that exist
-    #[arg(long)]
+    #[arg(long, add = BesideResume)]
     pub force: bool,
 }
 
@@ -186,10 +186,10 @@ pub struct OutputArgs {
 #[command(next_help_heading = "Output")]
 pub struct LiveArgs {
     /// Show curve, state and time left on a full screen while it goes on; q ends it
-    #[arg(long, conflicts_with_all = ["no_live", "no_progress"])]
+    #[arg(long, conflicts_with_all = ["no_live", "no_progress"], add = BesideResume)]
     pub live: bool,
     /// Show a line of progress instead
-    #[arg(long)]
+    #[arg(long, add = BesideResume)]
     pub no_live: bool,
 }
 

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use drives::TargetSpec;
 use workload::units::parse_bytes;
 
-use super::{Cpus, RecordArgs, Span, cpus, hazard, lasting, named, picture, span};
+use super::{BesideResume, Cpus, RecordArgs, Span, cpus, hazard, lasting, named, picture, span};
 
 /// `probe`.
 #[derive(Debug, Args)]
@@ -51,7 +51,7 @@ pub struct ChainArgs {
     #[arg(long, help_heading = "Restoring", requires = "restore")]
     pub restore_all: bool,
     /// Print one line for a survey, without a serial number or anything else of yours
-    #[arg(long, help_heading = "Output", conflicts_with = "json")]
+    #[arg(long, help_heading = "Output", conflicts_with = "json", add = BesideResume)]
     pub row: bool,
     #[command(flatten)]
     pub output: ProbeOutputArgs,
@@ -122,25 +122,25 @@ Examples:
 pub struct ProbePlaceArgs {
     /// Block device, file, or virtual drive (sim:usb-8m)
     // An option also where it is required: the verbs under `probe` have one of their own, and its own is empty then.
-    #[arg(required_unless_present = "resume")]
+    #[arg(required_unless_present = "resume", add = BesideResume)]
     pub target: Option<TargetSpec>,
     /// Part to probe: LENGTH, OFFSET+LENGTH or all
     #[arg(long, value_name = "SPAN", value_parser = span)]
     pub region: Option<Span>,
     /// How I/O is issued: auto, io_uring, libaio or psync
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    #[arg(long, value_name = "ENGINE", default_value = "auto", add = BesideResume)]
     pub engine: EngineChoice,
     /// Keep the tester on these CPUs, such as 0,2-3
-    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    #[arg(long, value_name = "LIST", value_parser = cpus, add = BesideResume)]
     pub cpus: Option<Cpus>,
     /// Also write to a device or a file; what it holds is lost
-    #[arg(long)]
+    #[arg(long, add = BesideResume)]
     pub write: bool,
     /// Consent to writing: the drive's serial number or by-id name, or the file's name
-    #[arg(long, value_name = "WORD", requires = "write")]
+    #[arg(long, value_name = "WORD", requires = "write", add = BesideResume)]
     pub consent: Option<String>,
     /// Write although the device carries this, such as partitions or signature:vfat
-    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard)]
+    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard, add = BesideResume)]
     pub allow: Vec<String>,
     /// Longest time that it may take
     #[arg(help_heading = "Limits", long, value_name = "TIME", value_parser = lasting, default_value = "30m")]
@@ -187,16 +187,16 @@ impl ProbePlaceArgs {
 #[command(next_help_heading = "Output")]
 pub struct ProbeOutputArgs {
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, add = BesideResume)]
     pub json: bool,
     /// Draw the result's plot into this file (.svg or .png)
-    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(picture))]
+    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(picture), add = BesideResume)]
     pub plot: Option<PathBuf>,
     /// Write over files that exist
-    #[arg(long)]
+    #[arg(long, add = BesideResume)]
     pub force: bool,
     /// Show no progress
-    #[arg(long)]
+    #[arg(long, add = BesideResume)]
     pub no_progress: bool,
 }
 
@@ -281,7 +281,7 @@ pub struct CapacityArgs {
     #[arg(long)]
     pub destructive: bool,
     /// Save what is overwritten in this directory until it is restored [default: the runs directory]
-    #[arg(long, value_name = "DIR", conflicts_with = "destructive")]
+    #[arg(long, value_name = "DIR", conflicts_with = "destructive", add = BesideResume)]
     pub keep_originals: Option<PathBuf>,
     #[command(flatten)]
     pub plain: PlainArgs,

@@ -11,8 +11,8 @@ use workload::units::{parse_bytes, parse_nanos};
 
 use super::purge::{Asked, method};
 use super::{
-    Cpus, KeepArgs, LiveArgs, Span, cpus, hazard, page_file, picture, share, span, spare,
-    table_file,
+    BesideResume, Cpus, KeepArgs, LiveArgs, Span, cpus, hazard, page_file, picture, share, span,
+    spare, table_file,
 };
 
 /// `pts`.
@@ -41,7 +41,7 @@ pub struct PtsArgs {
     #[arg(long, value_name = "RUN", help_heading = "Record")]
     pub resume: Option<String>,
     /// The drive, when it has another name now than when the run was begun
-    #[arg(long, value_name = "DEVICE", requires = "resume", help_heading = "Record")]
+    #[arg(long, value_name = "DEVICE", requires = "resume", help_heading = "Record", add = BesideResume)]
     pub device: Option<TargetSpec>,
     #[command(flatten)]
     pub consent: PtsConsentArgs,
@@ -115,22 +115,22 @@ pub struct PtsArgs {
 #[command(next_help_heading = "Target")]
 pub struct PtsConsentArgs {
     /// Write to a device or a file; what it holds is lost
-    #[arg(long)]
+    #[arg(long, add = BesideResume)]
     pub write: bool,
     /// Consent to writing: the drive's serial number or by-id name, or the file's name
-    #[arg(long, value_name = "WORD", requires = "write")]
+    #[arg(long, value_name = "WORD", requires = "write", add = BesideResume)]
     pub consent: Option<String>,
     /// Write although the device carries this, such as partitions or signature:ext4
-    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard)]
+    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard, add = BesideResume)]
     pub allow: Vec<String>,
     /// Most that may be written; refuse to begin what needs more
-    #[arg(long, value_name = "SIZE", value_parser = limit)]
+    #[arg(long, value_name = "SIZE", value_parser = limit, add = BesideResume)]
     pub write_budget: Option<Bytes>,
     /// How I/O is issued: auto, io_uring, libaio or psync
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    #[arg(long, value_name = "ENGINE", default_value = "auto", add = BesideResume)]
     pub engine: EngineChoice,
     /// Keep the submitters on these CPUs, such as 0,2-3
-    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    #[arg(long, value_name = "LIST", value_parser = cpus, add = BesideResume)]
     pub cpus: Option<Cpus>,
 }
 
@@ -139,22 +139,22 @@ pub struct PtsConsentArgs {
 #[command(next_help_heading = "Output")]
 pub struct PtsOutputArgs {
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, add = BesideResume)]
     pub json: bool,
     /// Write the report's pages into this HTML file
-    #[arg(long, value_name = "FILE.html", value_parser = PathBufValueParser::new().try_map(page_file))]
+    #[arg(long, value_name = "FILE.html", value_parser = PathBufValueParser::new().try_map(page_file), add = BesideResume)]
     pub report: Option<PathBuf>,
     /// Write the test's tables into this CSV file; of wsat, every sample window
-    #[arg(long, value_name = "FILE.csv", value_parser = PathBufValueParser::new().try_map(table_file))]
+    #[arg(long, value_name = "FILE.csv", value_parser = PathBufValueParser::new().try_map(table_file), add = BesideResume)]
     pub csv: Option<PathBuf>,
     /// Draw the test's curve into this file (.svg or .png)
-    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(picture))]
+    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(picture), add = BesideResume)]
     pub plot: Option<PathBuf>,
     /// Write over files that exist
-    #[arg(long)]
+    #[arg(long, add = BesideResume)]
     pub force: bool,
     /// Show no progress
-    #[arg(long)]
+    #[arg(long, add = BesideResume)]
     pub no_progress: bool,
     #[command(flatten)]
     pub live: LiveArgs,

@@ -8,7 +8,7 @@ use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use drives::TargetSpec;
 use workload::units::parse_bytes;
 
-use super::{LiveArgs, RecordArgs, hazard, lasting, page_file};
+use super::{BesideResume, LiveArgs, RecordArgs, hazard, lasting, page_file};
 
 /// `survey`.
 #[derive(Debug, Args)]
@@ -31,19 +31,19 @@ holds less than it reports, or its health is bad); 2 wrong use or environment;
 3 refused for safety; 130 stopped by Ctrl-C.")]
 pub struct SurveyArgs {
     /// Directory, file, block device, or virtual drive (sim:usb-8m) [default: the current directory]
-    #[arg(help_heading = "Target")]
+    #[arg(help_heading = "Target", add = BesideResume)]
     pub target: Option<TargetSpec>,
     /// How I/O is issued: auto, io_uring, libaio or psync
-    #[arg(help_heading = "Target", long, value_name = "ENGINE", default_value = "auto")]
+    #[arg(help_heading = "Target", long, value_name = "ENGINE", default_value = "auto", add = BesideResume)]
     pub engine: EngineChoice,
     /// Also write to a device or a file; what it holds is lost
-    #[arg(help_heading = "Target", long)]
+    #[arg(help_heading = "Target", long, add = BesideResume)]
     pub write: bool,
     /// Consent to writing: the drive's serial number or by-id name, or the file's name
-    #[arg(help_heading = "Target", long, value_name = "WORD", requires = "write")]
+    #[arg(help_heading = "Target", long, value_name = "WORD", requires = "write", add = BesideResume)]
     pub consent: Option<String>,
     /// Write although the device carries this, such as partitions or signature:vfat
-    #[arg(help_heading = "Target", long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard)]
+    #[arg(help_heading = "Target", long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard, add = BesideResume)]
     pub allow: Vec<String>,
     /// Longest time that all parts may take, on the drive's clock
     #[arg(help_heading = "Limits", long, value_name = "TIME", value_parser = lasting, default_value = "15m")]
@@ -58,16 +58,16 @@ pub struct SurveyArgs {
     #[arg(long, help_heading = "Output")]
     pub plan: bool,
     /// Write a report of it and of all its parts (HTML) into this file
-    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(page_file), conflicts_with = "no_record", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(page_file), conflicts_with = "no_record", help_heading = "Output", add = BesideResume)]
     pub report: Option<PathBuf>,
     /// Write over files that exist
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", add = BesideResume)]
     pub force: bool,
     /// Print the result as JSON
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", add = BesideResume)]
     pub json: bool,
     /// Show no progress
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", add = BesideResume)]
     pub no_progress: bool,
     #[command(flatten)]
     pub live: LiveArgs,

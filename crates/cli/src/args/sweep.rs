@@ -9,7 +9,9 @@ use mark::sweep::Vary;
 use mark::{Direction, TestSpec};
 use workload::units::parse_nanos;
 
-use super::{HowArgs, OutputArgs, RecordArgs, TargetArgs, lasting, picture, share, table_file};
+use super::{
+    BesideResume, HowArgs, OutputArgs, RecordArgs, TargetArgs, lasting, picture, share, table_file,
+};
 
 /// `sweep`.
 #[derive(Debug, Args)]
@@ -69,10 +71,10 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub output: OutputArgs,
     /// Write one row a run into this CSV file; - for standard output
-    #[arg(long, value_name = "FILE.csv", value_parser = PathBufValueParser::new().try_map(table_file), help_heading = "Output")]
+    #[arg(long, value_name = "FILE.csv", value_parser = PathBufValueParser::new().try_map(table_file), help_heading = "Output", add = BesideResume)]
     pub csv: Option<PathBuf>,
     /// Draw the sweep into this file (.svg or .png)
-    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(picture), help_heading = "Output")]
+    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(picture), help_heading = "Output", add = BesideResume)]
     pub plot: Option<PathBuf>,
 }
 

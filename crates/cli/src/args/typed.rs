@@ -8,10 +8,10 @@ use super::given::{Given, innermost};
 /// Values typed for these flags in `words`, a command without the program's name; nothing of a command that this
 /// version does not take.
 pub fn values_of(words: &[String], flags: &[&'static str]) -> Vec<(&'static str, String)> {
-    let command = Cli::command().no_binary_name(true);
-    let Ok(matches) = command.try_get_matches_from(words) else { return Vec::new() };
-    let Some(verb) = innermost(&matches) else { return Vec::new() };
-    let given = Given::of(&matches);
+    let mut command = Cli::command().no_binary_name(true);
+    let Ok(matches) = command.try_get_matches_from_mut(words) else { return Vec::new() };
+    let Some((_, verb)) = innermost(&command, &matches) else { return Vec::new() };
+    let given = Given::of(&command, &matches);
     let value = |flag: &&'static str| {
         let value = verb.try_get_raw(flag).ok()??.next()?;
         Some((*flag, value.to_string_lossy().into_owned()))

@@ -35,24 +35,6 @@ use crate::records::{self, Next};
 /// The form of a probing's body.
 pub use documents::instrument::PROBE as SCHEMA;
 
-/// Flags that may stand beside `--resume`: everything else is in the record.
-const BESIDE_RESUME: [&str; 14] = [
-    "keep_originals",
-    "resume",
-    "target",
-    "write",
-    "consent",
-    "allow",
-    "engine",
-    "cpus",
-    "row",
-    "json",
-    "plot",
-    "force",
-    "no_progress",
-    "runs_dir",
-];
-
 /// What is to be probed.
 pub struct Job<'a> {
     /// What the user called it: `probe`, `probe align`.
@@ -200,7 +182,7 @@ impl<'a> Job<'a> {
 
     /// The run of this name, which is to go on.
     fn resumed(&self, name: &str) -> Result<Resumable> {
-        records::check_beside_resume(self.given, &BESIDE_RESUME)?;
+        records::check_beside_resume(self.given.recorded())?;
         let runs = self.record.keep.place.runs()?;
         let id = runs.find(name)?;
         let resumed = records::resume(&runs, &id, Instrument::Probing, &self.record.keep.place)?;

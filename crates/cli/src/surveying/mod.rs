@@ -39,23 +39,6 @@ pub use documents::instrument::SURVEY as SCHEMA;
 /// The form of what `--plan --json` prints.
 const PLAN_SCHEMA: &str = "drivescope.survey-plan/1";
 
-/// Flags that may stand beside `--resume`: everything else is in the record.
-const BESIDE_RESUME: [&str; 13] = [
-    "resume",
-    "target",
-    "write",
-    "consent",
-    "allow",
-    "json",
-    "no_progress",
-    "live",
-    "no_live",
-    "runs_dir",
-    "engine",
-    "report",
-    "force",
-];
-
 /// A survey while it is made.
 struct Survey<'a> {
     args: &'a SurveyArgs,
@@ -109,7 +92,7 @@ fn can_report(args: &SurveyArgs) -> Result<()> {
 
 /// Goes on with a recorded survey at the first part that is not done.
 fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
-    records::check_beside_resume(given, &BESIDE_RESUME)?;
+    records::check_beside_resume(given.recorded())?;
     let runs = args.record.keep.place.runs()?;
     let id = runs.find(name)?;
     let place = &args.record.keep.place;

@@ -3,13 +3,12 @@
 
 use anyhow::{Context as _, Result, bail};
 use block::{Bytes, Nanos};
-use clap::{CommandFactory as _, FromArgMatches as _};
 use record::{Run, RunId};
 use runner::recorder::{Closed, document_of};
 use survey::Seen;
 use survey::parts::{Instrument, Left};
 
-use crate::args::{Cli, Given, Verb};
+use crate::args::{self, Verb};
 use crate::session::{self, Session};
 use crate::verbs::{mark, probe};
 use crate::{probing, testing};
@@ -50,8 +49,7 @@ impl Made {
 /// # Errors
 /// What makes it impossible.
 pub fn make(words: &[String]) -> Result<Made> {
-    let matches = Cli::command().try_get_matches_from(words)?;
-    let (cli, given) = (Cli::from_arg_matches(&matches)?, Given::of(&matches));
+    let (cli, given) = args::parse(words.iter().map(Into::into).collect())?;
     match &cli.verb {
         Verb::Mark(args) => {
             let made = mark::begin(args, &given, |session: Session<'_>| {

@@ -47,27 +47,6 @@ struct Job<'a> {
     resumed: Option<Resumed>,
 }
 
-/// Flags that may stand beside `--resume`: everything else is in the record.
-const BESIDE_RESUME: [&str; 17] = [
-    "resume",
-    "device",
-    "write",
-    "consent",
-    "allow",
-    "write_budget",
-    "engine",
-    "cpus",
-    "runs_dir",
-    "json",
-    "report",
-    "csv",
-    "plot",
-    "force",
-    "no_progress",
-    "live",
-    "no_live",
-];
-
 /// Runs `test` on `target` as the flags say.
 ///
 /// # Errors
@@ -161,7 +140,7 @@ fn resumed<'a>(
              now, add --device DEVICE"
         );
     }
-    records::check_beside_resume(given, &BESIDE_RESUME)?;
+    records::check_beside_resume(given.recorded())?;
     args.output.live.when(true).check()?;
     check_outputs(&args.output)?;
     let runs = args.keep.place.runs()?;

@@ -28,9 +28,6 @@ use turns::{Begun, Common, Live};
 /// Flags that say how targets are measured, beside those of the load.
 const HOW: [&str; 5] = ["size", "span", "engine", "buffered", "cpus"];
 
-/// Flags that may stand beside `--resume`: everything else is in the record.
-const BESIDE_RESUME: [&str; 5] = ["resume", "runs_dir", "json", "mib", "no_progress"];
-
 /// Runs the verb; `given` are the flags that the user typed.
 ///
 /// # Errors
@@ -69,7 +66,7 @@ pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
 
 /// Resumes the comparison of this name.
 fn resume(name: &str, args: &CompareArgs, given: &Given) -> Result<Exit> {
-    records::check_beside_resume(given, &BESIDE_RESUME)?;
+    records::check_beside_resume(given.recorded())?;
     let place = &args.record.keep.place;
     let runs = place.runs()?;
     let id = runs.find(name)?;

@@ -54,7 +54,8 @@ pub fn begin<R>(
                 None => Ok(None),
             }
         };
-        let asked = Asked { target, given, plan: &asked, seed: load.seed };
+        let plan_flags = given.of_part::<LoadArgs>().chain(["plan".to_owned()]).collect();
+        let asked = Asked { target, given, plan: &asked, plan_flags, seed: load.seed };
         return resume::with(run, &asked, keep, output, go);
     }
     let seed = seed_of(load.seed)?;

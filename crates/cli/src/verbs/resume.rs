@@ -22,6 +22,8 @@ pub struct Asked<'a> {
     pub given: &'a Given,
     /// The plan that the flags ask for, if they ask for one; given the seed of the record.
     pub plan: &'a dyn Fn(u64) -> Result<Option<Plan>>,
+    /// Names of the flags that are compared with the record by that plan.
+    pub plan_flags: Vec<String>,
     /// The seed that was typed.
     pub seed: Option<u64>,
 }
@@ -177,6 +179,13 @@ fn agree(asked: &Asked<'_>, setup: &Setup, plan: &Plan) -> Result<()> {
         ("no-cow", *no_cow != setup.no_cow),
         ("cpus", *cpus != setup.cpus),
     ];
+    let is_compared = |flag: &str| {
+        let mut target = contradicts.iter().map(|(name, _)| name.replace('-', "_"));
+        ["seed", "keep_samples"].contains(&flag)
+            || target.any(|name| name == flag)
+            || asked.plan_flags.iter().any(|name| name == flag)
+    };
+    records::check_beside_resume(asked.given.recorded().filter(|flag| !is_compared(flag)))?;
     for (flag, differs) in contradicts {
         if differs && asked.given.has(&flag.replace('-', "_")) {
             bail!("--{flag} is not that of the record; leave it out with --resume");

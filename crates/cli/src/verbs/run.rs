@@ -38,7 +38,13 @@ pub fn main(args: &RunArgs, given: &Given) -> Result<Exit> {
             path => (path.as_ref(), target.clone(), given.clone()),
         };
         let asked = |_| path.map(|path| read(path)).transpose();
-        let asked = Asked { target: &target, given: &given, plan: &asked, seed: *seed };
+        let asked = Asked {
+            target: &target,
+            given: &given,
+            plan: &asked,
+            plan_flags: vec!["plan".to_owned()],
+            seed: *seed,
+        };
         return resume::main(run, &asked, keep, output);
     }
     output.check(keep, given)?;

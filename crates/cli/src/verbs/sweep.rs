@@ -82,7 +82,10 @@ pub fn main(args: &SweepArgs, given: &Given) -> Result<Exit> {
 /// Goes on with a recorded sweep.
 fn go_on(run: &str, args: &SweepArgs, given: &Given, files: &SweepFiles) -> Result<Exit> {
     let is_told = !args.vary.is_empty();
-    if let (false, Some(flag)) = (is_told, beside_vary(given)) {
+    let plan_flags = plan_flags(given);
+    // A seed is compared with that of the record, whoever says it.
+    if let (false, Some(flag)) = (is_told, plan_flags.iter().find(|name| *name != "seed")) {
+        let flag = flag.replace('_', "-");
         bail!("--{flag}: is in the record; leave it out, or say the whole sweep again");
     }
     let asked = |seed: u64| -> Result<Option<Plan>> {
@@ -92,23 +95,35 @@ fn go_on(run: &str, args: &SweepArgs, given: &Given, files: &SweepFiles) -> Resu
         let common = common(&args.load, args.load.seed.unwrap_or(seed));
         Ok(Some(swept(args)?.sweep.plan(&common)))
     };
-    let asked = Asked { target: &args.target, given, plan: &asked, seed: args.load.seed };
+    let seed = args.load.seed;
+    let asked = Asked { target: &args.target, given, plan: &asked, plan_flags, seed };
     resume::with(run, &asked, &args.record.keep, &args.output, |session| {
-        let Some(swept) = session.setup.sweep.clone() else {
-            let (id, place) = (&session.run_id, args.record.keep.place.flag());
+        let id = &session.run_id;
+        let Some(recorded) = session.setup.sweep.clone() else {
+            let place = args.record.keep.place.flag();
             bail!("{id}: is no sweep; go on with it: drivescope run --resume {id}{place}");
         };
-        session.run_as_sweep(&swept, files)
+        let limits = limits(args);
+        let differs = [
+            ("unstable-above", limits.r_over_avg_of_20 != recorded.limits.r_over_avg_of_20),
+            ("margin", limits.margin != recorded.limits.margin),
+        ];
+        let is_typed = |flag: &str| given.has(&flag.replace('-', "_"));
+        if let Some((flag, _)) = differs.iter().find(|(flag, differs)| *differs && is_typed(flag)) {
+            bail!(
+                "{id}: its record says otherwise; leave out what is not about output: --{flag} is not that of the \
+                 record; leave it out with --resume"
+            );
+        }
+        session.run_as_sweep(&recorded, files)
     })
 }
 
-/// A flag that says what is swept, where `--vary` does not say it with it.
-fn beside_vary(given: &Given) -> Option<String> {
-    const OF_SWEEP: [&str; 5] = ["one_at_a_time", "base", "op", "unstable_above", "margin"];
-    let own = OF_SWEEP.into_iter().find(|name| given.has(name)).map(str::to_owned);
-    // A seed is held against that of the record, whoever says it.
-    let named = own.or_else(|| given.of_part::<SweepLoadArgs>().find(|name| name != "seed"));
-    named.map(|name| name.replace('_', "-"))
+/// The typed flags that say what is swept and how it is loaded.
+fn plan_flags(given: &Given) -> Vec<String> {
+    const OF_SWEEP: [&str; 6] = ["vary", "one_at_a_time", "base", "op", "unstable_above", "margin"];
+    let own = OF_SWEEP.into_iter().filter(|name| given.has(name)).map(str::to_owned);
+    own.chain(given.of_part::<SweepLoadArgs>()).collect()
 }
 
 fn swept(args: &SweepArgs) -> Result<Swept> {
@@ -130,9 +145,11 @@ fn swept(args: &SweepArgs) -> Result<Swept> {
         engine: is_engine_varied.then(|| args.target.settings().kernel_engine()),
     };
     let sweep = Sweep::new(args.vary.clone(), args.one_at_a_time, base)?;
-    let limits =
-        Limits { r_over_avg_of_20: args.unstable_above / 100.0, margin: args.margin / 100.0 };
-    Ok(Swept { sweep, limits })
+    Ok(Swept { sweep, limits: limits(args) })
+}
+
+fn limits(args: &SweepArgs) -> Limits {
+    Limits { r_over_avg_of_20: args.unstable_above / 100.0, margin: args.margin / 100.0 }
 }
 
 /// What is the same in all settings.
