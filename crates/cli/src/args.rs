@@ -30,7 +30,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, FromArgMatches as _, Parser, Subcommand};
+use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use drives::TargetSpec;
 use workload::units::parse_nanos;
 
@@ -39,7 +39,6 @@ pub use diskspd::{DiskspdArgs, diskspd_help};
 pub use explain::ExplainArgs;
 pub use flashbench::{FlashbenchArgs, flashbench_help};
 pub use given::{BesideResume, Given};
-pub use groups::command;
 pub use health::{HealthArgs, Patient, RECORDING};
 pub use import::{ImportArgs, ImportFlashbenchArgs, ImportVerb, ResultForm};
 pub use judge::JudgeArgs;
@@ -75,6 +74,11 @@ const STYLES: Styles = Styles::styled()
     .usage(AnsiColor::Yellow.on_default().bold())
     .literal(AnsiColor::Green.on_default())
     .placeholder(AnsiColor::Cyan.on_default());
+
+/// The whole command line.
+pub fn command() -> Command {
+    groups::grouped(Cli::command())
+}
 
 /// A command line, the program's name first, and the flags that were typed in it.
 ///

@@ -2,10 +2,8 @@
 
 use std::fmt::Write as _;
 
+use clap::Command;
 use clap::builder::StyledStr;
-use clap::{Command, CommandFactory as _};
-
-use super::{Cli, STYLES};
 
 /// Headings, each with its verbs in order.
 const GROUPS: [(&str, &[&str]); 6] = [
@@ -17,15 +15,14 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Advanced", &["run", "plan", "sim", "purge", "rows", "completions", "man"]),
 ];
 
-/// The whole command line, whose first page of help lists its verbs in groups.
-pub fn command() -> Command {
-    let command = Cli::command();
+/// `command`, with its verbs in groups on its first page of help.
+pub fn grouped(command: Command) -> Command {
     let template = template(&command);
     command.help_template(template)
 }
 
 fn template(command: &Command) -> StyledStr {
-    let (header, literal) = (STYLES.get_header(), STYLES.get_literal());
+    let (header, literal) = (command.get_styles().get_header(), command.get_styles().get_literal());
     let width = GROUPS.iter().flat_map(|(_, verbs)| *verbs).map(|verb| verb.len()).max();
     let width = width.unwrap_or_default();
     let mut text = StyledStr::new();
@@ -44,7 +41,10 @@ fn template(command: &Command) -> StyledStr {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
+    use crate::args::Cli;
 
     /// A verb that was added and is in no group would not be found by anybody.
     #[test]
