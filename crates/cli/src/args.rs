@@ -258,6 +258,3 @@ pub struct DevicesArgs {
     #[arg(long)]
     pub json: bool,
 }
-
-#[cfg(test)]
-pub(crate) mod matrix;

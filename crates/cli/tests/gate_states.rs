@@ -2,8 +2,8 @@
 //! it the same verbs on files that nobody uses, on each filesystem: they go through.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
-use crate::args::matrix;
 use crate::common;
+use crate::matrix;
 
 use std::any::Any;
 use std::collections::BTreeMap;

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::args::matrix::lines::OUTPUTS;
+use crate::matrix::lines::OUTPUTS;
 use cases::fixture::{Ended, end};
 use common::storage::{Loop, Mounted, filesystem_is_known, has_means, skip};
 use common::{Alive, drivescope, mark, run, scratch_dir};
@@ -217,7 +217,7 @@ fn no_output_goes_over_the_target() {
     }
     let known: BTreeSet<_> = OUTPUTS.iter().map(|(verb, flag, _)| (*verb, *flag)).collect();
     let tried_here: BTreeSet<_> = LINES.iter().map(|(verb, flag, _)| (*verb, *flag)).collect();
-    assert_eq!(tried_here, known, "each output of args/matrix/lines.rs has a line here");
+    assert_eq!(tried_here, known, "each output of tests/matrix/lines.rs has a line here");
     let places = [Place::new("img"), Place::new("svg")];
     let mut table =
         format!("| output | {} |\n|---|{}\n", FORMS.join(" | "), "---|".repeat(FORMS.len()));

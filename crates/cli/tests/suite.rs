@@ -45,6 +45,7 @@ mod judge_memory;
 mod lifecycles;
 mod live;
 mod manual;
+mod matrix;
 mod nonsense;
 mod output_targets;
 mod outputs;

@@ -1,11 +1,11 @@
-//! What is tried on a device: a command for each way of each verb to write, and what each flag that takes a path does.
+//! Commands that are tried on a device: one for each way of each verb to write, and one for each flag that takes a path.
 //!
 //! In a line `{device}` stands for the path that is named, and `{consent}` for `--consent=WORD`, with the hazards that
 //! are allowed, or for nothing where a state leaves the word out. `$HOME` is a directory of the scenario's own, and `$A`
 //! a drive that is free when what the lines need is made.
 
-/// What a verb may do to a device that it is given.
-pub(super) enum Way {
+/// Access of a verb to a device that it is given.
+pub enum Access {
     /// It has no way to write.
     Reads,
     /// It writes when it is allowed to, by these commands.
@@ -13,7 +13,7 @@ pub(super) enum Way {
 }
 
 /// A command that would write.
-pub(super) struct Line {
+pub struct Line {
     /// Names it in the table.
     pub name: &'static str,
     /// What has to be there, made once while the drive is free; nothing when empty.
@@ -41,57 +41,57 @@ impl Line {
 const READS_ONLY: &str = "it only reads, and asks the gate all the same when it is told to write";
 
 /// By verb, in the order of the help.
-pub(super) const VERBS: &[(&str, Way)] = &[
-    ("survey", Way::Writes(SURVEY)),
-    ("mark", Way::Writes(MARK)),
-    ("plan", Way::Reads),
-    ("run", Way::Writes(RUN)),
-    ("rerun", Way::Writes(RERUN)),
-    ("compare", Way::Reads),
-    ("sweep", Way::Writes(SWEEP)),
-    ("trend", Way::Reads),
-    ("report", Way::Reads),
-    ("show", Way::Reads),
-    ("runs list", Way::Reads),
-    ("runs show", Way::Reads),
-    ("runs rm", Way::Reads),
-    ("runs export", Way::Reads),
-    ("runs import", Way::Reads),
-    ("runs reindex", Way::Reads),
-    ("probe", Way::Writes(PROBE)),
-    ("probe align", Way::Writes(PROBE_ALIGN)),
-    ("probe open-au", Way::Writes(PROBE_OPEN_AU)),
-    ("probe fat", Way::Writes(PROBE_FAT)),
-    ("probe scatter", Way::Writes(PROBE_SCATTER)),
-    ("probe interval", Way::Writes(PROBE_INTERVAL)),
-    ("probe parallelism", Way::Writes(PROBE_PARALLELISM)),
-    ("probe write-buffer", Way::Writes(PROBE_WRITE_BUFFER)),
-    ("probe slc-cache", Way::Writes(PROBE_SLC_CACHE)),
-    ("probe surface", Way::Writes(PROBE_SURFACE)),
-    ("probe capacity", Way::Writes(PROBE_CAPACITY)),
-    ("probe speed-class", Way::Writes(PROBE_SPEED_CLASS)),
-    ("pts", Way::Writes(PTS)),
-    ("trace record", Way::Reads),
-    ("trace import", Way::Reads),
-    ("trace analyze", Way::Reads),
-    ("trace replay", Way::Writes(TRACE_REPLAY)),
-    ("trace compare", Way::Writes(TRACE_COMPARE)),
-    ("trace export", Way::Reads),
-    ("flashbench", Way::Writes(FLASHBENCH)),
-    ("diskspd", Way::Writes(DISKSPD)),
-    ("import", Way::Reads),
-    ("import flashbench", Way::Reads),
-    ("judge", Way::Reads),
-    ("explain", Way::Reads),
-    ("rows merge", Way::Reads),
-    ("devices", Way::Reads),
-    ("health", Way::Reads),
-    ("purge", Way::Writes(PURGE)),
-    ("sim list", Way::Reads),
-    ("sim show", Way::Reads),
-    ("sim serve", Way::Reads),
-    ("completions", Way::Reads),
-    ("man", Way::Reads),
+pub const VERBS: &[(&str, Access)] = &[
+    ("survey", Access::Writes(SURVEY)),
+    ("mark", Access::Writes(MARK)),
+    ("plan", Access::Reads),
+    ("run", Access::Writes(RUN)),
+    ("rerun", Access::Writes(RERUN)),
+    ("compare", Access::Reads),
+    ("sweep", Access::Writes(SWEEP)),
+    ("trend", Access::Reads),
+    ("report", Access::Reads),
+    ("show", Access::Reads),
+    ("runs list", Access::Reads),
+    ("runs show", Access::Reads),
+    ("runs rm", Access::Reads),
+    ("runs export", Access::Reads),
+    ("runs import", Access::Reads),
+    ("runs reindex", Access::Reads),
+    ("probe", Access::Writes(PROBE)),
+    ("probe align", Access::Writes(PROBE_ALIGN)),
+    ("probe open-au", Access::Writes(PROBE_OPEN_AU)),
+    ("probe fat", Access::Writes(PROBE_FAT)),
+    ("probe scatter", Access::Writes(PROBE_SCATTER)),
+    ("probe interval", Access::Writes(PROBE_INTERVAL)),
+    ("probe parallelism", Access::Writes(PROBE_PARALLELISM)),
+    ("probe write-buffer", Access::Writes(PROBE_WRITE_BUFFER)),
+    ("probe slc-cache", Access::Writes(PROBE_SLC_CACHE)),
+    ("probe surface", Access::Writes(PROBE_SURFACE)),
+    ("probe capacity", Access::Writes(PROBE_CAPACITY)),
+    ("probe speed-class", Access::Writes(PROBE_SPEED_CLASS)),
+    ("pts", Access::Writes(PTS)),
+    ("trace record", Access::Reads),
+    ("trace import", Access::Reads),
+    ("trace analyze", Access::Reads),
+    ("trace replay", Access::Writes(TRACE_REPLAY)),
+    ("trace compare", Access::Writes(TRACE_COMPARE)),
+    ("trace export", Access::Reads),
+    ("flashbench", Access::Writes(FLASHBENCH)),
+    ("diskspd", Access::Writes(DISKSPD)),
+    ("import", Access::Reads),
+    ("import flashbench", Access::Reads),
+    ("judge", Access::Reads),
+    ("explain", Access::Reads),
+    ("rows merge", Access::Reads),
+    ("devices", Access::Reads),
+    ("health", Access::Reads),
+    ("purge", Access::Writes(PURGE)),
+    ("sim list", Access::Reads),
+    ("sim show", Access::Reads),
+    ("sim serve", Access::Reads),
+    ("completions", Access::Reads),
+    ("man", Access::Reads),
 ];
 
 const MARK: &[Line] = &[
@@ -264,7 +264,7 @@ const PTS: &[Line] = &[
 ];
 
 /// A trace in the form of MSR Cambridge: two writes and a read.
-pub(super) const TRACE: &str = "printf '%s\\n' 128166372003061629,h,0,Write,0,4096,1000 128166372003071629,h,0,Write,65536,8192,1000 \
+pub const TRACE: &str = "printf '%s\\n' 128166372003061629,h,0,Write,0,4096,1000 128166372003071629,h,0,Write,65536,8192,1000 \
                      128166372003081629,h,0,Read,4096,4096,1000 > $HOME/trace.csv";
 
 const TRACE_REPLAY: &[Line] = &[
@@ -334,7 +334,7 @@ const PURGE: &[Line] = &[
 ];
 
 /// Flags that take a path, and the verbs by which it is only read, or is a directory.
-pub(super) const FILES: &[(&str, &[&str])] = &[
+pub const FILES: &[(&str, &[&str])] = &[
     ("keep_originals", &["probe capacity"]),
     ("plan", &["mark", "run"]),
     (

@@ -1,20 +1,22 @@
-//! What each verb may do to a device, held against the commands that the laboratory tries on devices in every state.
+//! Writes of each verb to a device, compared with the commands that the laboratory tries on devices in every state.
 //!
 //! A verb that can write and was forgotten there would be a hole in the proof that nothing is written without consent.
 //! So this walks the tree of commands: each verb, and each flag that takes a path, is said here to read or to write,
 //! and what writes has lines in the scenarios. A new verb fails the test until somebody has decided.
 
-pub(crate) mod lines;
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
+pub mod lines;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
 use clap::builder::ValueParser;
-use clap::{Arg, Command, CommandFactory};
-use lines::{FILES, Line, OUTPUTS, VERBS, Way};
+use clap::{Arg, Command};
+use lines::{Access, FILES, Line, OUTPUTS, VERBS};
 
-use super::Cli;
+use crate::args;
 
 /// Set to `overwrite`, the lines in the scenarios are written anew.
 const RENEW: &str = "LAB_MATRIX";
@@ -35,7 +37,7 @@ fn verbs() -> BTreeMap<String, Command> {
             into.insert(words.to_owned(), command.clone());
         }
     }
-    let mut command = Cli::command();
+    let mut command = args::command();
     command.build();
     let mut verbs = BTreeMap::new();
     collect(&command, "", &mut verbs);
@@ -58,18 +60,18 @@ fn every_verb_is_said_to_read_or_to_write() {
             "{verb}: say in matrix/lines.rs what it may write to"
         );
     }
-    for (verb, way) in VERBS {
+    for (verb, access) in VERBS {
         let Some(command) = found.get(*verb) else { panic!("{verb}: there is no such verb") };
         let asks = ["write", "consent", "allow"].map(|name| has(command, name));
-        match way {
-            Way::Reads => {
+        match access {
+            Access::Reads => {
                 assert_eq!(asks, [false; 3], "{verb}: takes a word of consent, and reads")
             }
             // The words of a face are those of what it imitates, and those of consent are taken out before.
-            Way::Writes(_) if ["flashbench", "diskspd"].contains(verb) => {}
-            Way::Writes(_) => assert!(asks[1], "{verb}: writes, and takes no word of consent"),
+            Access::Writes(_) if ["flashbench", "diskspd"].contains(verb) => {}
+            Access::Writes(_) => assert!(asks[1], "{verb}: writes, and takes no word of consent"),
         }
-        let Way::Writes(lines) = way else { continue };
+        let Access::Writes(lines) = access else { continue };
         assert!(!lines.is_empty(), "{verb}: writes, and has no line");
         for line in *lines {
             let begins = format!("drivescope {verb} ");
@@ -113,23 +115,22 @@ fn every_path_is_said_to_be_read_or_written() {
 }
 
 fn all_lines() -> impl Iterator<Item = &'static Line> {
-    VERBS.iter().flat_map(|(_, way)| match way {
-        Way::Reads => &[][..],
-        Way::Writes(lines) => lines,
+    VERBS.iter().flat_map(|(_, access)| match access {
+        Access::Reads => &[][..],
+        Access::Writes(lines) => lines,
     })
 }
 
 /// Of each verb that writes, the name of its first line, what has to be there for it, and the line.
-#[allow(dead_code, reason = "the suite runs them on files")]
 pub fn core() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     core_lines().map(|line| (line.name, line.before, line.run))
 }
 
 /// Of each verb the first line alone: what runs with every test, in seconds.
 fn core_lines() -> impl Iterator<Item = &'static Line> {
-    VERBS.iter().filter_map(|(_, way)| match way {
-        Way::Reads => None,
-        Way::Writes(lines) => lines.first(),
+    VERBS.iter().filter_map(|(_, access)| match access {
+        Access::Reads => None,
+        Access::Writes(lines) => lines.first(),
     })
 }
 
