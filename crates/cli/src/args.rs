@@ -40,26 +40,26 @@ pub use explain::ExplainArgs;
 pub use flashbench::{FlashbenchArgs, flashbench_help};
 pub use given::{BesideResume, Given};
 pub use health::{HealthArgs, Patient, RECORDING};
-pub use import::{ImportArgs, ImportFlashbenchArgs, ImportVerb, ResultForm};
+pub use import::{ImportArgs, ImportFlashbenchArgs, ImportVerb};
 pub use judge::JudgeArgs;
 pub use keep::{KeepArgs, PlaceArgs, RecordArgs};
-pub use load::{ConsentArgs, HowArgs, LiveArgs, LoadArgs, OrderName, OutputArgs, TargetArgs};
+pub use load::{ConsentArgs, HowArgs, LiveArgs, LoadArgs, OutputArgs, TargetArgs};
 pub use probe::{
     ChainArgs, PlainArgs, ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb, RowsArgs,
     RowsVerb, ScatterArgs,
 };
-pub use pts::{PtsArgs, PtsConsentArgs, PtsOutputArgs, TestName};
+pub use pts::{NamedTests, PtsArgs, PtsConsentArgs, PtsOutputArgs};
 pub use purge::{PurgeArgs, method as purge_method};
 pub use record::{RerunArgs, RunsArgs, RunsForm, RunsVerb};
 pub use report::{ReportArgs, ShowArgs};
 pub use shell::{CompletionsArgs, ManArgs};
 pub use sim::{ServeArgs, SimArgs, SimVerb};
 pub use survey::SurveyArgs;
-pub use sweep::{SweepArgs, SweepLoadArgs, SweepOrder};
+pub use sweep::{SweepArgs, SweepLoadArgs};
 pub use trace::{
-    CountName, ExportFormat, LayoutName, MapName, ModeName, PlayArgs, ReadingArgs, TimesName,
-    TraceAnalyzeArgs, TraceArgs, TraceCompareArgs, TraceExportArgs, TraceImportArgs,
-    TraceRecordArgs, TraceReplayArgs, TraceVerb,
+    ExportFormat, MapName, ModeName, PlayArgs, ReadingArgs, TraceAnalyzeArgs, TraceArgs,
+    TraceCompareArgs, TraceExportArgs, TraceImportArgs, TraceRecordArgs, TraceReplayArgs,
+    TraceVerb,
 };
 pub use trend::TrendArgs;
 pub use typed::{takes, values_of};

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use block::Bytes;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
+use pts::judge::Format;
 use workload::units::parse_bytes;
 
 use super::PlaceArgs;
+use super::values::{Choice, one_of};
 
 /// `import`.
 #[derive(Debug, Args)]
@@ -35,8 +37,8 @@ pub struct ImportArgs {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// The form of all files, when it is not found
-    #[arg(long, value_enum, value_name = "FORM")]
-    pub format: Option<ResultForm>,
+    #[arg(long, value_name = "FORM", value_parser = one_of(&FORMS))]
+    pub format: Option<Format>,
     #[command(flatten)]
     pub place: PlaceArgs,
     /// Only show it
@@ -51,23 +53,16 @@ pub struct ImportArgs {
 }
 
 /// Forms of results of other programs.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum ResultForm {
-    /// fio --output-format=json or json+
-    FioJson,
-    /// fio's logs of bandwidth, IOPS and latency
-    FioLog,
-    /// fio's write_hist_log
-    FioHistLog,
-    /// diskspd's report, of Windows or Linux
-    Diskspd,
-    /// diskspd -Rxml
-    DiskspdXml,
-    /// The text that CrystalDiskMark copies
-    Crystaldiskmark,
-}
+const FORMS: [Choice<Format>; 6] = [
+    ("fio-json", "fio --output-format=json or json+", Format::FioJson),
+    ("fio-log", "fio's logs of bandwidth, IOPS and latency", Format::FioLog),
+    ("fio-hist-log", "fio's write_hist_log", Format::FioHistLog),
+    ("diskspd", "diskspd's report, of Windows or Linux", Format::Diskspd),
+    ("diskspd-xml", "diskspd -Rxml", Format::DiskspdXml),
+    ("crystaldiskmark", "The text that CrystalDiskMark copies", Format::CrystalDiskMark),
+];
 
-/// What can be imported.
+/// Kinds of files that have verbs of their own.
 #[derive(Debug, Subcommand)]
 pub enum ImportVerb {
     /// What flashbench printed: the same verdicts as of a drive

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use bench::engines;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use record::{Runs, SamplesFormat};
 use runner::place::Keep;
 
 use super::BesideResume;
+use super::values::{Choice, one_of};
 
 /// Directory of recorded runs.
 #[derive(Clone, Debug, Default, Args)]
@@ -45,8 +46,8 @@ pub struct KeepArgs {
     #[arg(long)]
     pub no_record: bool,
     /// Keep every single I/O in the record, in this form
-    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "no_record")]
-    pub keep_samples: Option<SamplesName>,
+    #[arg(long, value_name = "FORMAT", conflicts_with = "no_record", value_parser = one_of(&SAMPLES))]
+    pub keep_samples: Option<SamplesFormat>,
     /// The run that this one is a part of. A survey gives it to its parts.
     #[arg(long, hide = true, value_name = "RUN", conflicts_with = "no_record")]
     pub part_of: Option<String>,
@@ -65,13 +66,10 @@ pub struct RecordArgs {
 }
 
 /// Forms of recorded I/Os.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum SamplesName {
-    /// Apache Parquet: small, for DuckDB, pandas, R
-    Parquet,
-    /// Comma-separated text
-    Csv,
-}
+const SAMPLES: [Choice<SamplesFormat>; 2] = [
+    ("parquet", "Apache Parquet: small, for DuckDB, pandas, R", SamplesFormat::Parquet),
+    ("csv", "Comma-separated text", SamplesFormat::Csv),
+];
 
 impl KeepArgs {
     /// The same, as the runner takes it.
@@ -79,19 +77,10 @@ impl KeepArgs {
         Keep {
             runs_dir: self.place.runs_dir.clone(),
             no_record: self.no_record,
-            samples: self.keep_samples.map(SamplesFormat::from),
+            samples: self.keep_samples,
             part_of: self.part_of.clone(),
             is_optional: self.part_of.is_some(),
             engine_refused: Some(engines::refused),
-        }
-    }
-}
-
-impl From<SamplesName> for SamplesFormat {
-    fn from(name: SamplesName) -> SamplesFormat {
-        match name {
-            SamplesName::Csv => SamplesFormat::Csv,
-            SamplesName::Parquet => SamplesFormat::Parquet,
         }
     }
 }

@@ -3,17 +3,20 @@
 use std::path::PathBuf;
 
 use block::{Bytes, EngineChoice, Nanos};
+use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
-use clap::{Args, ValueEnum};
 use drives::TargetSpec;
 use instruments::mark::{TargetSettings, WriteConsent};
 use live::When;
 use mark::{Profile, TestSpec};
+use workload::plan::Order;
 use workload::units::{parse_bytes, parse_nanos};
 
 use super::given::{BesideResume, Given};
 use super::keep::KeepArgs;
-use super::values::{Cpus, Span, cpus, hazard, lasting, percent, share, span, table_file};
+use super::values::{
+    Choice, Cpus, Span, cpus, hazard, lasting, one_of, percent, share, span, table_file,
+};
 
 /// Consent to writing, and clearing up before.
 #[derive(Clone, Debug, Default, Args)]
@@ -108,8 +111,8 @@ pub struct LoadArgs {
     #[arg(long)]
     pub quick: bool,
     /// Which tests
-    #[arg(long, value_enum, default_value_t = ProfileName::Default, conflicts_with = "tests")]
-    pub profile: ProfileName,
+    #[arg(long, default_value = "default", conflicts_with = "tests", value_parser = one_of(&PROFILES))]
+    pub profile: Profile,
     /// Tests in the familiar notation, such as SEQ1MQ8T1,RND4KQ32T16
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub tests: Option<Vec<TestSpec>>,
@@ -141,8 +144,8 @@ pub struct LoadArgs {
     #[arg(help_heading = "Repetition", long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "1")]
     pub discard_first: u32,
     /// Order of the runs
-    #[arg(help_heading = "Repetition", long, value_enum, default_value_t = OrderName::ReadsFirst)]
-    pub order: OrderName,
+    #[arg(help_heading = "Repetition", long, default_value = "reads-first", value_parser = one_of(&ORDERS))]
+    pub order: Order,
     /// Go on until every median is known within this share, such as 2%
     #[arg(help_heading = "Repetition", long, value_name = "SHARE", value_parser = share)]
     pub until: Option<f64>,
@@ -244,7 +247,7 @@ impl LoadArgs {
 
     /// True for the profile of a database's log.
     pub fn is_commit(&self) -> bool {
-        self.tests.is_none() && self.profile == ProfileName::Commit
+        self.tests.is_none() && self.profile == Profile::Commit
     }
 }
 
@@ -268,39 +271,25 @@ impl OutputArgs {
 }
 
 /// Names of profiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ProfileName {
-    /// SEQ1M Q8T1, SEQ1M Q1T1, RND4K Q32T1, RND4K Q1T1
-    Default,
-    /// SEQ1M Q8T1, SEQ128K Q32T1, RND4K Q32T16, RND4K Q1T1
-    Nvme,
-    /// SEQ1M Q8T1, RND4K Q32T1
-    Peak,
-    /// SEQ1M Q1T1, RND4K Q1T1
-    RealWorld,
-    /// SEQ4K, SEQ8K, SEQ16K Q1T1 writes, into the cache and durable: a database's log
-    Commit,
-}
-
-impl From<ProfileName> for Profile {
-    fn from(name: ProfileName) -> Profile {
-        match name {
-            ProfileName::Default => Profile::Default,
-            ProfileName::Nvme => Profile::Nvme,
-            ProfileName::Peak => Profile::Peak,
-            ProfileName::RealWorld => Profile::RealWorld,
-            ProfileName::Commit => Profile::Commit,
-        }
-    }
-}
+const PROFILES: [Choice<Profile>; 5] = [
+    ("default", "SEQ1M Q8T1, SEQ1M Q1T1, RND4K Q32T1, RND4K Q1T1", Profile::Default),
+    ("nvme", "SEQ1M Q8T1, SEQ128K Q32T1, RND4K Q32T16, RND4K Q1T1", Profile::Nvme),
+    ("peak", "SEQ1M Q8T1, RND4K Q32T1", Profile::Peak),
+    ("real-world", "SEQ1M Q1T1, RND4K Q1T1", Profile::RealWorld),
+    (
+        "commit",
+        "SEQ4K, SEQ8K, SEQ16K Q1T1 writes, into the cache and durable: a database's log",
+        Profile::Commit,
+    ),
+];
 
 /// Names of orders.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum OrderName {
-    /// All tests that read, in rounds of random order, then all that write
-    ReadsFirst,
-    /// Every test once, in another random order each time
-    Interleaved,
-    /// All runs of a test before the next test
-    Blocked,
-}
+const ORDERS: [Choice<Order>; 3] = [
+    (
+        "reads-first",
+        "All tests that read, in rounds of random order, then all that write",
+        Order::ReadsFirst,
+    ),
+    ("interleaved", "Every test once, in another random order each time", Order::Interleaved),
+    ("blocked", "All runs of a test before the next test", Order::Blocked),
+];

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use block::{Bytes, EngineChoice, Nanos};
+use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
-use clap::{Args, ValueEnum};
 use drives::TargetSpec;
 use pts::options::{Addresses, Load, Minute, Rule, Test};
 use workload::units::{parse_bytes, parse_nanos};
 
 use super::purge::{Asked, method};
+use super::values::{Choice, one_of};
 use super::{
     BesideResume, Cpus, KeepArgs, LiveArgs, Span, cpus, hazard, page_file, picture, share, span,
     spare, table_file,
@@ -32,8 +33,8 @@ Exit codes: 0 done, and steady where that is asked; 1 done, and not steady;
 2 wrong use or environment; 3 refused for safety; 130 stopped by Ctrl-C.")]
 pub struct PtsArgs {
     /// Which test
-    #[arg(value_enum, required_unless_present = "resume")]
-    pub test: Option<TestName>,
+    #[arg(required_unless_present = "resume", value_parser = one_of(&TESTS))]
+    pub test: Option<NamedTests>,
     /// Block device, file, or virtual drive (sim:enterprise-28op)
     #[arg(required_unless_present = "resume")]
     pub target: Option<TargetSpec>,
@@ -71,8 +72,8 @@ pub struct PtsArgs {
     #[arg(long, value_name = "RULE", default_value = "pts", value_parser = rule)]
     pub until: Rule,
     /// Addresses of random writes
-    #[arg(long, value_enum, default_value_t = AddressesName::Uniform)]
-    pub addresses: AddressesName,
+    #[arg(long, default_value = "uniform", value_parser = one_of(&ADDRESSES))]
+    pub addresses: Addresses,
     /// Over-provisioning of the drive, where it is known, such as 7%
     #[arg(long, value_name = "SHARE", value_parser = spare)]
     pub over_provisioning: Option<f64>,
@@ -84,8 +85,8 @@ pub struct PtsArgs {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub open_loop: Option<f64>,
     /// Load of wsat and dirth
-    #[arg(long, value_enum, default_value_t = LoadName::Rnd4k)]
-    pub load: LoadName,
+    #[arg(long, default_value = "rnd4k", value_parser = one_of(&LOADS))]
+    pub load: Load,
     /// Fills of preconditioning before iops, throughput and latency
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=20))]
     pub fills: u32,
@@ -160,110 +161,68 @@ pub struct PtsOutputArgs {
     pub live: LiveArgs,
 }
 
-/// Names of tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TestName {
-    /// Random I/O by share of reads and block size
-    Iops,
-    /// Sequential I/O of large blocks
-    Throughput,
-    /// Response times, one request at a time
-    Latency,
-    /// Write saturation: random writes from a purge on
-    Wsat,
-    /// Host idle recovery: writes with pauses
-    Hir,
-    /// Cross stimulus recovery: sequential, random, sequential writes
-    Xsr,
-    /// Enterprise composite of sizes and hot data, by threads and depth
-    Cbw,
-    /// Demand intensity of one load, by threads and depth
-    Dirth,
-    /// Random writes by queue depth, in true steady state
-    QdSweep,
-    /// ezFIO's sequence, each part in the state that it claims
-    Ezfio,
-    /// The eight tests of the specification, one after the other
-    All,
+/// A test, or several under one name.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedTests {
+    /// The name.
+    pub name: &'static str,
+    /// The tests.
+    pub tests: &'static [Test],
 }
 
-impl TestName {
-    /// The tests that it stands for.
-    pub fn tests(self) -> Vec<Test> {
-        match self {
-            TestName::Iops => vec![Test::Iops],
-            TestName::Throughput => vec![Test::Throughput],
-            TestName::Latency => vec![Test::Latency],
-            TestName::Wsat => vec![Test::Wsat],
-            TestName::Hir => vec![Test::Hir],
-            TestName::Xsr => vec![Test::Xsr],
-            TestName::Cbw => vec![Test::Cbw],
-            TestName::Dirth => vec![Test::Dirth],
-            TestName::QdSweep => vec![Test::QdSweep],
-            TestName::Ezfio => vec![Test::Ezfio],
-            TestName::All => Test::PTS.to_vec(),
-        }
-    }
+const fn named(
+    name: &'static str,
+    help: &'static str,
+    tests: &'static [Test],
+) -> Choice<NamedTests> {
+    (name, help, NamedTests { name, tests })
 }
+
+/// Names of tests.
+const TESTS: [Choice<NamedTests>; 11] = [
+    named("iops", "Random I/O by share of reads and block size", &[Test::Iops]),
+    named("throughput", "Sequential I/O of large blocks", &[Test::Throughput]),
+    named("latency", "Response times, one request at a time", &[Test::Latency]),
+    named("wsat", "Write saturation: random writes from a purge on", &[Test::Wsat]),
+    named("hir", "Host idle recovery: writes with pauses", &[Test::Hir]),
+    named("xsr", "Cross stimulus recovery: sequential, random, sequential writes", &[Test::Xsr]),
+    named("cbw", "Enterprise composite of sizes and hot data, by threads and depth", &[Test::Cbw]),
+    named("dirth", "Demand intensity of one load, by threads and depth", &[Test::Dirth]),
+    named("qd-sweep", "Random writes by queue depth, in true steady state", &[Test::QdSweep]),
+    named("ezfio", "ezFIO's sequence, each part in the state that it claims", &[Test::Ezfio]),
+    named("all", "The eight tests of the specification, one after the other", &Test::PTS),
+];
 
 /// Names of address modes.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum AddressesName {
-    /// Each drawn independently
-    Uniform,
-    /// Each block once a pass, each pass in an order of its own
-    Fresh,
-    /// Each block once a pass, all passes in one order: no preconditioning
-    Replayed,
-    /// 80% of the accesses to 20% of the range
-    HotCold,
-}
+const ADDRESSES: [Choice<Addresses>; 4] = [
+    ("uniform", "Each drawn independently", Addresses::Uniform),
+    ("fresh", "Each block once a pass, each pass in an order of its own", Addresses::Fresh),
+    (
+        "replayed",
+        "Each block once a pass, all passes in one order: no preconditioning",
+        Addresses::Replayed,
+    ),
+    ("hot-cold", "80% of the accesses to 20% of the range", Addresses::HotCold),
+];
 
-impl From<AddressesName> for Addresses {
-    fn from(name: AddressesName) -> Addresses {
-        match name {
-            AddressesName::Uniform => Addresses::Uniform,
-            AddressesName::Fresh => Addresses::Fresh,
-            AddressesName::Replayed => Addresses::Replayed,
-            AddressesName::HotCold => Addresses::HotCold,
-        }
-    }
+const fn load(block: Bytes, read_percent: u8, is_random: bool) -> Load {
+    Load { block, read_percent, is_random, is_composite: false }
 }
 
 /// Names of loads.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum LoadName {
-    /// RND 4 KiB, writes
-    Rnd4k,
-    /// RND 8 KiB, 65% reads
-    Rnd8kRw65,
-    /// SEQ 128 KiB, 90% reads
-    Seq128kRw90,
-    /// SEQ 0.5 KiB, 50% reads
-    Seq512Rw50,
-    /// The enterprise composite, 40% reads
-    Composite,
-}
+const LOADS: [Choice<Load>; 5] = [
+    ("rnd4k", "RND 4 KiB, writes", Load::RANDOM_WRITES),
+    ("rnd8k-rw65", "RND 8 KiB, 65% reads", load(Bytes::kib(8), 65, true)),
+    ("seq128k-rw90", "SEQ 128 KiB, 90% reads", load(Bytes::kib(128), 90, false)),
+    ("seq512-rw50", "SEQ 0.5 KiB, 50% reads", load(Bytes(512), 50, false)),
+    (
+        "composite",
+        "The enterprise composite, 40% reads",
+        Load { is_composite: true, ..load(Bytes::kib(4), 40, true) },
+    ),
+];
 
-impl From<LoadName> for Load {
-    fn from(name: LoadName) -> Load {
-        let load = |block, read_percent, is_random| Load {
-            block,
-            read_percent,
-            is_random,
-            is_composite: false,
-        };
-        match name {
-            LoadName::Rnd4k => Load::RANDOM_WRITES,
-            LoadName::Rnd8kRw65 => load(Bytes::kib(8), 65, true),
-            LoadName::Seq128kRw90 => load(Bytes::kib(128), 90, false),
-            LoadName::Seq512Rw50 => load(Bytes(512), 50, false),
-            LoadName::Composite => Load { is_composite: true, ..load(Bytes::kib(4), 40, true) },
-        }
-    }
-}
-
-/// What ends rounds.
+/// The rule that ends rounds.
 fn rule(text: &str) -> Result<Rule, String> {
     let fills = text.strip_suffix("fills").map(|count| count.trim().parse());
     match (text, fills) {

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use block::Nanos;
+use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
-use clap::{Args, ValueEnum};
 use mark::sweep::Vary;
 use mark::{Direction, TestSpec};
+use workload::plan::Order;
 use workload::units::parse_nanos;
 
+use super::values::{Choice, one_of};
 use super::{
     BesideResume, HowArgs, OutputArgs, RecordArgs, TargetArgs, lasting, picture, share, table_file,
 };
@@ -101,18 +103,19 @@ pub struct SweepLoadArgs {
     #[arg(help_heading = "Repetition", long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "1")]
     pub discard_first: u32,
     /// Order of the runs, unless it is varied
-    #[arg(help_heading = "Repetition", long, value_enum, default_value_t = SweepOrder::Interleaved)]
-    pub order: SweepOrder,
+    #[arg(help_heading = "Repetition", long, default_value = "interleaved", value_parser = one_of(&ORDERS))]
+    pub order: Order,
     /// Root seed of all randomness [default: a fresh one, which is recorded]
     #[arg(help_heading = "Repetition", long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,
 }
 
 /// Names of the orders of a sweep.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum SweepOrder {
-    /// Every setting once, in a random order drawn for each round
-    Interleaved,
-    /// All runs of a setting before the next setting
-    Blocked,
-}
+const ORDERS: [Choice<Order>; 2] = [
+    (
+        "interleaved",
+        "Every setting once, in a random order drawn for each round",
+        Order::Interleaved,
+    ),
+    ("blocked", "All runs of a setting before the next setting", Order::Blocked),
+];

@@ -15,7 +15,7 @@ pub use analyze::TraceAnalyzeArgs;
 pub use compare::TraceCompareArgs;
 pub use export::{ExportFormat, TraceExportArgs};
 pub use import::TraceImportArgs;
-pub use playing::{CountName, LayoutName, MapName, ModeName, PlayArgs, RunRecordArgs, TimesName};
+pub use playing::{MapName, ModeName, PlayArgs, RunRecordArgs};
 pub use reading::ReadingArgs;
 pub use record::TraceRecordArgs;
 pub use replay::TraceReplayArgs;

@@ -4,11 +4,26 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use block::{Bytes, Nanos};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 pub use instruments::mark::Span;
 use linux::gate::Hazard;
 use linux::host::allowed_processors;
 use workload::plan::Region;
 use workload::units::{parse_bytes, parse_nanos};
+
+/// A word that a flag takes, its help, and its meaning.
+pub(super) type Choice<T> = (&'static str, &'static str, T);
+
+/// Parser of one of a few words.
+pub(super) fn one_of<T: Clone + Send + Sync + 'static>(
+    choices: &'static [Choice<T>],
+) -> impl TypedValueParser<Value = T> {
+    let words = choices.iter().map(|(word, help, _)| PossibleValue::new(*word).help(*help));
+    PossibleValuesParser::new(words).try_map(|typed| {
+        let chosen = choices.iter().find(|(word, ..)| *word == typed);
+        chosen.map(|(.., meaning)| meaning.clone()).ok_or("there is no such word")
+    })
+}
 
 /// Numbers of CPUs, each once. A type of its own name, so that clap takes it for one value.
 pub type Cpus = Vec<usize>;

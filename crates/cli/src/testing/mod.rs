@@ -9,7 +9,6 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use bench::consent;
 use bench::opening::{self, Place, Writes};
 use bench::outputs;
-use clap::ValueEnum as _;
 use documents::instrument::{Instrument, bodies_of_tests};
 use drives::TargetSpec;
 use instruments::pts::{Planned, TestBodies, Tester, Tests, Work, estimate};
@@ -26,7 +25,7 @@ use runner::instrument::{self, Resumed};
 use runner::recorder::Closed;
 use serde::Serialize;
 
-use crate::args::{Given, PtsArgs, PtsConsentArgs, PtsOutputArgs, TestName};
+use crate::args::{Given, NamedTests, PtsArgs, PtsConsentArgs, PtsOutputArgs};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::{Exit, Refused};
 use crate::messages;
@@ -51,7 +50,7 @@ struct Job<'a> {
 ///
 /// # Errors
 /// What makes it impossible; [`Refused`] inside when it is refused for safety.
-pub fn run(test: TestName, target: &TargetSpec, args: &PtsArgs) -> Result<Exit> {
+pub fn run(test: NamedTests, target: &TargetSpec, args: &PtsArgs) -> Result<Exit> {
     let options = options(test, args)?;
     options.check()?;
     args.output.live.when(true).check()?;
@@ -90,15 +89,14 @@ pub fn make(args: &PtsArgs, given: &Given) -> Result<Made> {
 }
 
 fn job<'a>(
-    test: TestName,
+    test: NamedTests,
     target: &TargetSpec,
     (options, writes): (Options, Writes),
     args: &'a PtsArgs,
 ) -> Result<(Job<'a>, Writes)> {
     must_write(target, &args.consent)?;
-    let word = test.to_possible_value().map(|value| value.get_name().to_owned());
     let job = Job {
-        verb: format!("pts {}", word.unwrap_or_default()),
+        verb: format!("pts {}", test.name),
         target: target.clone(),
         purge: Settings::part(target, args.purge_method.0, options.seed),
         options,
@@ -192,7 +190,7 @@ fn check_outputs(output: &PtsOutputArgs) -> Result<()> {
     Ok(())
 }
 
-fn options(test: TestName, args: &PtsArgs) -> Result<Options> {
+fn options(test: NamedTests, args: &PtsArgs) -> Result<Options> {
     if args.purge_method.0 == Some(Method::Zero) {
         bail!(
             "--purge-method zero: to a drive zeros are data, and it would be full after them, not empty; take another \
@@ -200,7 +198,7 @@ fn options(test: TestName, args: &PtsArgs) -> Result<Options> {
         );
     }
     let profile = if args.client { Profile::Client } else { Profile::Enterprise };
-    let options = Options::new(test.tests(), profile, seed_of(args.seed)?);
+    let options = Options::new(test.tests.to_vec(), profile, seed_of(args.seed)?);
     Ok(Options {
         minute: args.minute,
         region: args.range.and_then(crate::args::Span::region),
@@ -208,11 +206,11 @@ fn options(test: TestName, args: &PtsArgs) -> Result<Options> {
         depth: args.depth,
         rounds_max: args.rounds_max,
         until: args.until,
-        addresses: args.addresses.into(),
+        addresses: args.addresses,
         purge: !args.no_purge,
         wipc_fills: args.fills,
-        wsat: args.load.into(),
-        dirth: args.load.into(),
+        wsat: args.load,
+        dirth: args.load,
         write_budget: args.consent.write_budget,
         tbw: args.tbw,
         over_provisioning: args.over_provisioning.map(|percent| percent / 100.0),

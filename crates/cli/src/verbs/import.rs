@@ -16,7 +16,7 @@ use runner::place::Place;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::args::{ImportArgs, ImportFlashbenchArgs, ImportVerb, KeepArgs, ResultForm};
+use crate::args::{ImportArgs, ImportFlashbenchArgs, ImportVerb, KeepArgs};
 use crate::envelope::{SystemClock, envelope, run_id};
 use crate::exit::Exit;
 use crate::inputs;
@@ -62,7 +62,7 @@ fn are_threads(one: &Given, other: &Given) -> bool {
 }
 
 fn results(args: &ImportArgs) -> Result<Exit> {
-    let form = args.format.map(Format::from);
+    let form = args.format;
     if let [word, rest @ ..] = args.files.as_slice()
         && !rest.is_empty()
         && !word.exists()
@@ -244,19 +244,6 @@ fn keep(args: &ImportArgs, document: &Document<mark::Body>) -> Result<Option<rec
         Err(error) => {
             messages::note(&format!("this run is not recorded: {error}"));
             Ok(None)
-        }
-    }
-}
-
-impl From<ResultForm> for Format {
-    fn from(form: ResultForm) -> Format {
-        match form {
-            ResultForm::FioJson => Format::FioJson,
-            ResultForm::FioLog => Format::FioLog,
-            ResultForm::FioHistLog => Format::FioHistLog,
-            ResultForm::Diskspd => Format::Diskspd,
-            ResultForm::DiskspdXml => Format::DiskspdXml,
-            ResultForm::Crystaldiskmark => Format::CrystalDiskMark,
         }
     }
 }

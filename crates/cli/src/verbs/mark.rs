@@ -4,9 +4,9 @@ use anyhow::Result;
 use block::Bytes;
 use instruments::mark::{Job, RunMode, Setup};
 use mark::{Direction, Options};
-use workload::plan::{Content, Order, Plan, Share, Until};
+use workload::plan::{Content, Plan, Share, Until};
 
-use crate::args::{Given, LoadArgs, MarkArgs, OrderName, RecordArgs};
+use crate::args::{Given, LoadArgs, MarkArgs, RecordArgs};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::Exit;
 use crate::session::Session;
@@ -104,18 +104,14 @@ pub fn options(args: &LoadArgs, seed: u64, may_write: bool) -> Options {
         directions.push(Direction::Mix(reads));
     }
     Options {
-        tests: args.tests.clone().unwrap_or_else(|| mark::Profile::from(args.profile).tests()),
+        tests: args.tests.clone().unwrap_or_else(|| args.profile.tests()),
         directions,
         duration: quick(args.duration, Options::QUICK_DURATION, Options::DURATION),
         warm_up: quick(args.warm_up, Options::QUICK_WARM_UP, Options::WARM_UP),
         pause: quick(args.pause, Options::QUICK_PAUSE, Options::PAUSE),
         runs: args.runs.unwrap_or(Options::RUNS),
         discard_first: args.discard_first,
-        order: match args.order {
-            OrderName::ReadsFirst => Order::ReadsFirst,
-            OrderName::Interleaved => Order::Interleaved,
-            OrderName::Blocked => Order::Blocked,
-        },
+        order: args.order,
         cache_probe: args.how.cache_probe,
         until: args
             .until

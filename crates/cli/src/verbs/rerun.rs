@@ -61,7 +61,7 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
     "rerun".clone_into(&mut setup.verb);
     setup.repeats = Some(id.clone());
     setup.part_of.clone_from(&args.record.part_of);
-    setup.samples = args.record.keep_samples.map(Into::into);
+    setup.samples = args.record.keep_samples;
     setup.samples_max = args.output.samples_max;
     let new = run_id(plan.seed);
     let job = Job {

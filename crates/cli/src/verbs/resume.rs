@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, bail};
 use block::{EngineChoice, EngineKind};
 use documents::instrument::Instrument;
 use instruments::mark::{Job, RunMode, Setup, TargetSettings, Turn, file_size};
-use record::{Run, RunId, SamplesFormat};
+use record::{Run, RunId};
 use runner::instrument::Resumed;
 use workload::plan::Plan;
 
@@ -130,7 +130,7 @@ fn agree_on_samples(
     keep: &KeepArgs,
     output: &OutputArgs,
 ) -> Result<()> {
-    let form = keep.keep_samples.map(SamplesFormat::from);
+    let form = keep.keep_samples;
     if form.is_some() && form != setup.samples {
         bail!("--keep-samples is not that of the record");
     }

@@ -4,9 +4,9 @@ use anyhow::{Result, bail};
 use instruments::mark::{Job, RunMode, Setup};
 use mark::Options;
 use mark::sweep::{Factor, Limits, Load, Planned, Setting, Sweep, Swept};
-use workload::plan::{Content, Order, Plan, Share};
+use workload::plan::{Content, Plan, Share};
 
-use crate::args::{Given, Span, SweepArgs, SweepLoadArgs, SweepOrder, TargetArgs};
+use crate::args::{Given, Span, SweepArgs, SweepLoadArgs, TargetArgs};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::Exit;
 use crate::messages;
@@ -138,10 +138,7 @@ fn swept(args: &SweepArgs) -> Result<Swept> {
         size: None,
         warm_up: load.warm_up,
         duration: load.duration,
-        order: match load.order {
-            SweepOrder::Interleaved => Order::Interleaved,
-            SweepOrder::Blocked => Order::Blocked,
-        },
+        order: load.order,
         engine: is_engine_varied.then(|| args.target.settings().kernel_engine()),
     };
     let sweep = Sweep::new(args.vary.clone(), args.one_at_a_time, base)?;

@@ -3,8 +3,10 @@
 use block::{Bytes, EngineChoice, Nanos};
 use clap::{Args, ValueEnum};
 use drives::TargetSpec;
+use trace::replay::{Clock, Count, Layout};
 use workload::units::{parse_bytes, parse_nanos};
 
+use crate::args::values::{Choice, one_of};
 use crate::args::{Cpus, KeepArgs, PlaceArgs, Span, cpus, hazard, lasting, named, span};
 
 /// When requests are issued.
@@ -20,23 +22,15 @@ pub enum ModeName {
     Scaled,
 }
 
-/// What is counted as outstanding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CountName {
-    /// Blocks of 512 bytes
-    Blocks,
-    /// I/Os
-    Ios,
-}
+/// Units in which the outstanding is counted.
+const COUNTS: [Choice<Count>; 2] =
+    [("blocks", "Blocks of 512 bytes", Count::Blocks), ("ios", "I/Os", Count::Ios)];
 
-/// Which of an I/O's instants is its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TimesName {
-    /// Q: when it was handed to the block layer
-    Queue,
-    /// D: when it was issued to the driver
-    Issue,
-}
+/// Instants of an I/O by which it is replayed.
+const CLOCKS: [Choice<Clock>; 2] = [
+    ("queue", "Q: when it was handed to the block layer", Clock::Queue),
+    ("issue", "D: when it was issued to the driver", Clock::Issue),
+];
 
 /// Where an address goes that the target does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -51,16 +45,16 @@ pub enum MapName {
     Hash,
 }
 
-/// How several address spaces lie on one target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LayoutName {
-    /// One behind the other, each from its first used address to its last
-    Packed,
-    /// One behind the other, each as large as it is
-    SideBySide,
-    /// Over each other, all from the same beginning
-    Overlaid,
-}
+/// Layouts of several address spaces on one target.
+const LAYOUTS: [Choice<Layout>; 3] = [
+    (
+        "packed",
+        "One behind the other, each from its first used address to its last",
+        Layout::Packed,
+    ),
+    ("side-by-side", "One behind the other, each as large as it is", Layout::SideBySide),
+    ("overlaid", "Over each other, all from the same beginning", Layout::Overlaid),
+];
 
 /// When requests are issued, and where they go.
 #[derive(Clone, Debug, Args)]
@@ -72,8 +66,8 @@ pub struct PlayArgs {
     #[arg(long, value_name = "DRIVE", help_heading = "Time")]
     pub reference: Option<TargetSpec>,
     /// outstanding: what is counted
-    #[arg(long, value_enum, default_value_t = CountName::Blocks, help_heading = "Time")]
-    pub count: CountName,
+    #[arg(long, default_value = "blocks", help_heading = "Time", value_parser = one_of(&COUNTS))]
+    pub count: Count,
     /// afap: most requests outstanding
     #[arg(long, value_name = "N", default_value_t = 32, help_heading = "Time",
           value_parser = clap::value_parser!(u16).range(1..=4096))]
@@ -88,8 +82,8 @@ pub struct PlayArgs {
     #[arg(long, help_heading = "Time")]
     pub idle_only: bool,
     /// Which instant of an I/O is its time
-    #[arg(long, value_enum, default_value_t = TimesName::Queue, help_heading = "Time")]
-    pub times: TimesName,
+    #[arg(long, default_value = "queue", help_heading = "Time", value_parser = one_of(&CLOCKS))]
+    pub times: Clock,
     /// Leave out what arrived before this, since the trace's beginning
     #[arg(long, value_name = "TIME", help_heading = "Time", value_parser = parse_nanos)]
     pub from: Option<Nanos>,
@@ -104,8 +98,8 @@ pub struct PlayArgs {
     #[arg(long, value_enum, default_value_t = MapName::Fit, help_heading = "Addresses")]
     pub map: MapName,
     /// How several address spaces of the trace lie on the target
-    #[arg(long, value_enum, default_value_t = LayoutName::Packed, help_heading = "Addresses")]
-    pub layout: LayoutName,
+    #[arg(long, default_value = "packed", help_heading = "Addresses", value_parser = one_of(&LAYOUTS))]
+    pub layout: Layout,
     /// Where an address space begins on the target, such as hda1=100GiB; once for each
     #[arg(long, value_name = "SPACE=OFFSET", help_heading = "Addresses", value_parser = part, conflicts_with = "layout")]
     pub space: Vec<(String, Bytes)>,

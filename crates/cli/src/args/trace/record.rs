@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use block::{Bytes, Nanos};
+use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
-use clap::{Args, ValueEnum};
 use linux::tracer::Backend;
 use workload::units::parse_bytes;
 
+use crate::args::values::{Choice, one_of};
 use crate::args::{lasting, trace_file};
 
 /// `trace record`.
@@ -38,8 +39,8 @@ pub struct TraceRecordArgs {
     #[arg(long, value_name = "TIME", value_parser = lasting)]
     pub duration: Option<Nanos>,
     /// How to record, instead of the first way that can be had
-    #[arg(long, value_name = "BACKEND")]
-    pub backend: Option<BackendName>,
+    #[arg(long, value_name = "BACKEND", value_parser = one_of(&BACKENDS))]
+    pub backend: Option<Backend>,
     /// The kernel's buffer for each CPU: more when events are lost
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub buffer: Option<Bytes>,
@@ -54,23 +55,9 @@ pub struct TraceRecordArgs {
     pub command: Vec<OsString>,
 }
 
-/// A way to record.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum BackendName {
-    /// Block tracepoints in a tracefs instance of our own
-    Tracepoints,
-    /// The relay of blktrace, by ioctl and debugfs
-    Blktrace,
-    /// The tracer blk of ftrace, of which the machine has one
-    BlkTracer,
-}
-
-impl From<BackendName> for Backend {
-    fn from(name: BackendName) -> Backend {
-        match name {
-            BackendName::Tracepoints => Backend::Tracepoints,
-            BackendName::Blktrace => Backend::Blktrace,
-            BackendName::BlkTracer => Backend::BlkTracer,
-        }
-    }
-}
+/// Ways to record.
+const BACKENDS: [Choice<Backend>; 3] = [
+    ("tracepoints", "Block tracepoints in a tracefs instance of our own", Backend::Tracepoints),
+    ("blktrace", "The relay of blktrace, by ioctl and debugfs", Backend::Blktrace),
+    ("blk-tracer", "The tracer blk of ftrace, of which the machine has one", Backend::BlkTracer),
+];

@@ -48,11 +48,7 @@ pub fn main(args: &TraceRecordArgs) -> Result<Exit> {
     let _orderly = linux::signals::orderly(&cancel);
     let keeper = Keeper::create(&path, existing, &subjects)?;
     let broken = keeper.broken();
-    let options = Options {
-        backend: args.backend.map(Into::into),
-        buffer: args.buffer,
-        ..Options::default()
-    };
+    let options = Options { backend: args.backend, buffer: args.buffer, ..Options::default() };
     let tracer = tracer::start(&subjects, &options, keeper)?;
     let begun = Instant::now();
     let watch = Watch { args, cancel: &cancel, broken: &broken, begun };

@@ -5,11 +5,9 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use block::{Bytes, Waiting};
 use replay::{EndedEarly, ReferenceDrive, Replayer, Settings, Tester, TraceFile};
-use trace::replay::{Clock, Count, Fit, Layout, Mode, Options, Scale, Writes};
+use trace::replay::{Fit, Layout, Mode, Options, Scale, Writes};
 
-use crate::args::{
-    CountName, LayoutName, MapName, ModeName, PlayArgs, ReadingArgs, Span, TimesName,
-};
+use crate::args::{MapName, ModeName, PlayArgs, ReadingArgs, Span};
 use crate::envelope::seed_of;
 use crate::exit::Exit;
 use crate::records;
@@ -59,10 +57,7 @@ fn options(args: &PlayArgs, seed: u64) -> Result<Options> {
     let region = args.region.and_then(Span::region);
     let options = Options {
         mode: mode(args)?,
-        clock: match args.times {
-            TimesName::Queue => Clock::Queue,
-            TimesName::Issue => Clock::Issue,
-        },
+        clock: args.times,
         from: args.from.unwrap_or_default(),
         until: args.until,
         loops: args.loops,
@@ -85,11 +80,7 @@ fn layout(args: &PlayArgs) -> Layout {
     if !args.space.is_empty() {
         return Layout::At(args.space.clone());
     }
-    match args.layout {
-        LayoutName::Packed => Layout::Packed,
-        LayoutName::SideBySide => Layout::SideBySide,
-        LayoutName::Overlaid => Layout::Overlaid,
-    }
+    args.layout.clone()
 }
 
 fn mode(args: &PlayArgs) -> Result<Mode> {
@@ -110,10 +101,7 @@ fn mode(args: &PlayArgs) -> Result<Mode> {
                 "--mode outstanding has no times to multiply by --factor; leave it out, or give --reference DRIVE"
             )
         }
-        ModeName::Outstanding => Ok(Mode::Outstanding(match args.count {
-            CountName::Blocks => Count::Blocks,
-            CountName::Ios => Count::Ios,
-        })),
+        ModeName::Outstanding => Ok(Mode::Outstanding(args.count)),
         ModeName::Timed | ModeName::Afap if stretches => {
             bail!("--factor is for --mode scaled; say that")
         }
