@@ -15,10 +15,10 @@ use trace::replay::compare::{Side, order};
 use trace::replay::{Mode, Score, Statement, compare};
 
 use crate::caveats::caveats;
-use crate::ending::{EndedEarly, Ending, Finished};
+use crate::ending::{EndedEarly, Finished};
 use crate::listener::{Listener, Observed, Outputs};
 use crate::record::ReplayRun;
-use crate::reference::{self, ReferenceEnding, ReferenceReplay};
+use crate::reference::{self, ReferenceReplay};
 use crate::replay::{Begin, Prepared, Replay, ReplayTarget};
 use crate::replayer::Replayer;
 use crate::times::ReferenceTimes;
@@ -48,29 +48,20 @@ struct Round {
     schedule_s: f64,
 }
 
-/// End of one replay of a comparison.
-enum RoundEnding {
-    /// All requests were issued.
-    Complete(Box<Round>),
-    /// Not all were.
-    Early(EndedEarly),
-}
-
 impl Comparison<'_> {
     /// Replays the trace on both drives.
     ///
     /// # Errors
     /// Errors that leave no result.
-    pub fn run(&self) -> Result<Ending<CompareBody>> {
+    pub fn run(&self) -> Result<Result<Finished<CompareBody>, EndedEarly>> {
         // Both before anything is written: a comparison that cannot be made costs neither drive its data.
         for side in [Side::A, Side::B] {
             self.replayer.check(self.on(side, 0))?;
         }
         let run_id = run_id(self.replayer.settings.seed);
         match reference::replay(self.replayer, (&self.keep, self.is_quiet), &run_id)? {
-            ReferenceEnding::NotWanted => self.compare(None, run_id),
-            ReferenceEnding::Complete(replay) => self.compare(Some(replay), run_id),
-            ReferenceEnding::Early(early) => Ok(Ending::Early(early)),
+            Ok(referred) => self.compare(referred, run_id),
+            Err(early) => Ok(Err(early)),
         }
     }
 
@@ -92,7 +83,7 @@ impl Comparison<'_> {
         &self,
         referred: Option<ReferenceReplay>,
         run_id: RunId,
-    ) -> Result<Ending<CompareBody>> {
+    ) -> Result<Result<Finished<CompareBody>, EndedEarly>> {
         let parts: Vec<RunId> = referred.iter().filter_map(|replay| replay.run.clone()).collect();
         let (mut times, reference) = referred.map(|replay| (replay.times, replay.body)).unzip();
         let positions = 2 * self.rounds;
@@ -117,9 +108,9 @@ impl Comparison<'_> {
             };
             let place = (position, positions);
             let round = match self.round(side, place, times.as_mut(), &mut begin)? {
-                RoundEnding::Complete(round) => *round,
-                RoundEnding::Early(EndedEarly::Stopped) => break,
-                RoundEnding::Early(EndedEarly::Broken(error)) => {
+                Ok(round) => round,
+                Err(EndedEarly::Stopped) => break,
+                Err(EndedEarly::Broken(error)) => {
                     broken = Some(error);
                     break;
                 }
@@ -138,7 +129,7 @@ impl Comparison<'_> {
                 "ended before each drive had a whole round: there is nothing to compare",
             );
             let early = broken.map_or(EndedEarly::Stopped, EndedEarly::Broken);
-            return Ok(Ending::Early(early));
+            return Ok(Err(early));
         };
         let state = match (rounds.len() == positions as usize, &broken) {
             (true, _) => State::Finished,
@@ -157,7 +148,7 @@ impl Comparison<'_> {
             headline: body.compared.reason.clone(),
         };
         let ended = running.close(Outcome::new(body, state), |document| summary(&document.body));
-        Ok(Ending::Result(Box::new(Finished::new(ended, state, broken))))
+        Ok(Ok(Finished::new(ended, state, broken)))
     }
 
     /// One replay, the `place.0`th (from 0) of `place.1`.
@@ -167,7 +158,7 @@ impl Comparison<'_> {
         place: (u32, u32),
         times: Option<&mut ReferenceTimes>,
         begin: Begin<'_>,
-    ) -> Result<RoundEnding> {
+    ) -> Result<Result<Round, EndedEarly>> {
         let on = self.on(side, place.0 / 2);
         let (progress, name) = (Progress::new(!self.is_quiet), on.target.as_str());
         let mut listener = Listener::new(Outputs::default(), begin, progress, name, place);
@@ -175,17 +166,16 @@ impl Comparison<'_> {
         let mut replay = self.replayer.replay(on, options, times, &mut listener)?;
         let Observed { body, last_due, .. } = listener.finish(&replay);
         if let Some(broken) = replay.broken.take() {
-            return Ok(RoundEnding::Early(EndedEarly::Broken(broken)));
+            return Ok(Err(EndedEarly::Broken(broken)));
         }
         let is_stopped = replay.state() == State::Interrupted;
         let Some(body) = body.filter(|_| !is_stopped) else {
-            return Ok(RoundEnding::Early(EndedEarly::Stopped));
+            return Ok(Err(EndedEarly::Stopped));
         };
         let score = Score::of(&body)
             .with_context(|| format!("{}: nothing of the trace was issued", on.target))?;
         let (statement, schedule_s) = (body.plan, last_due.as_secs_f64());
-        let round = Round { side, score, replay, statement, schedule_s };
-        Ok(RoundEnding::Complete(Box::new(round)))
+        Ok(Ok(Round { side, score, replay, statement, schedule_s }))
     }
 
     /// The result; `None` before each drive had a whole round.

@@ -1,18 +1,10 @@
-//! End of a run of replays.
+//! Ends of a run of replays: with a result, or early.
 
 use record::{Document, State};
 use runner::instrument::Ended;
 use runner::recorder::Closed;
 
-/// End of a run of replays.
-pub enum Ending<B> {
-    /// With a result.
-    Result(Box<Finished<B>>),
-    /// Before there was a result.
-    Early(EndedEarly),
-}
-
-/// Why a replay ended early.
+/// Why a replay, or a run of replays, ended before it had a result.
 pub enum EndedEarly {
     /// The user stopped it.
     Stopped,

@@ -24,7 +24,7 @@ pub mod single;
 pub mod times;
 
 pub use comparison::Comparison;
-pub use ending::{EndedEarly, Ending};
+pub use ending::{EndedEarly, Finished};
 pub use record::left_behind;
 pub use replayer::{Replayer, TraceFile};
 pub use settings::{ReferenceDrive, Settings, Tester};

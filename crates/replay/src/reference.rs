@@ -30,17 +30,7 @@ pub struct ReferenceReplay {
     pub run: Option<RunId>,
 }
 
-/// End of the attempt to replay on a reference drive.
-pub enum ReferenceEnding {
-    /// The settings name no reference drive.
-    NotWanted,
-    /// All requests were issued.
-    Complete(ReferenceReplay),
-    /// Not all were.
-    Early(EndedEarly),
-}
-
-/// Replays on the reference drive, where the settings name one, as a part of the run `whole`.
+/// Replays on the reference drive, where the settings name one (`None` where they do not), as a part of the run `whole`.
 ///
 /// # Errors
 /// Those of that replay.
@@ -48,9 +38,9 @@ pub fn replay(
     replayer: &Replayer,
     (keep, is_quiet): (&Keep, bool),
     whole: &RunId,
-) -> Result<ReferenceEnding> {
+) -> Result<Result<Option<ReferenceReplay>, EndedEarly>> {
     let settings = &replayer.settings;
-    let Some(reference) = &settings.reference else { return Ok(ReferenceEnding::NotWanted) };
+    let Some(reference) = &settings.reference else { return Ok(Ok(None)) };
     let name = &reference.target;
     let run = ReplayRun {
         schema: REPLAY,
@@ -85,14 +75,14 @@ pub fn replay(
     }
     if let Some(broken) = broken {
         let broken = broken.context(format!("--reference {name}"));
-        return Ok(ReferenceEnding::Early(EndedEarly::Broken(broken)));
+        return Ok(Err(EndedEarly::Broken(broken)));
     }
     if replay.state() == State::Interrupted {
-        return Ok(ReferenceEnding::Early(EndedEarly::Stopped));
+        return Ok(Err(EndedEarly::Stopped));
     }
     let completion_s = replay.ended.elapsed.as_secs_f64();
     let body = ReferenceBody { drive: name.to_string(), factor: reference.factor, completion_s };
-    Ok(ReferenceEnding::Complete(ReferenceReplay { times, body, run }))
+    Ok(Ok(Some(ReferenceReplay { times, body, run })))
 }
 
 /// Replays the trace by `options` on the reference drive, and keeps the times of issue and completion of each request.

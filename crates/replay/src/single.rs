@@ -10,11 +10,11 @@ use record::RunId;
 use runner::envelope::run_id;
 use runner::place::Keep;
 
-use crate::ending::{EndedEarly, Ending, Finished};
+use crate::ending::{EndedEarly, Finished};
 use crate::kernel_check::verified;
 use crate::listener::{Listener, Observed, Outputs};
 use crate::record::ReplayRun;
-use crate::reference::{self, ReferenceEnding};
+use crate::reference;
 use crate::replay::{Begin, Prepared, Replay, ReplayTarget};
 use crate::replayer::Replayer;
 use crate::times::ReferenceTimes;
@@ -40,7 +40,7 @@ impl Single<'_> {
     ///
     /// # Errors
     /// Errors that leave no result.
-    pub fn run(&self) -> Result<Ending<ReplayBody>> {
+    pub fn run(&self) -> Result<Result<Finished<ReplayBody>, EndedEarly>> {
         let replayer = self.replayer;
         let on = self.on();
         // Before the reference drive is written to: a replay that is refused must not have cost it its data.
@@ -48,9 +48,8 @@ impl Single<'_> {
         let run_id = run_id(replayer.settings.seed);
         let shown = (&self.keep, self.display.is_quiet);
         let mut referred = match reference::replay(replayer, shown, &run_id)? {
-            ReferenceEnding::NotWanted => None,
-            ReferenceEnding::Complete(replay) => Some(replay),
-            ReferenceEnding::Early(early) => return Ok(Ending::Early(early)),
+            Ok(referred) => referred,
+            Err(early) => return Ok(Err(early)),
         };
         let parts: Vec<RunId> = referred.iter().filter_map(|replay| replay.run.clone()).collect();
         let run = ReplayRun {
@@ -70,13 +69,13 @@ impl Single<'_> {
         let times = referred.as_mut().map(|replay| &mut replay.times);
         let (mut replay, observed, kernel) = self.replay(times, &mut begin)?;
         let Some((body, running)) = observed.body.zip(running) else {
-            return Ok(Ending::Early(EndedEarly::Stopped));
+            return Ok(Err(EndedEarly::Stopped));
         };
         let broken = replay.broken.take();
         let beside = (referred.map(|replay| replay.body), kernel);
         let ended = replay.close((replayer.trace.path(), on), body, beside, running);
         let finished = Finished::new(ended, replay.state(), broken);
-        Ok(Ending::Result(Box::new(Finished { unsaved: observed.unsaved, ..finished })))
+        Ok(Ok(Finished { unsaved: observed.unsaved, ..finished }))
     }
 
     /// The target. The first word of consent is for the reference drive, where that is a real one.

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use documents::replay::CompareBody;
 use record::{Document, State};
-use replay::{Comparison, Ending};
+use replay::Comparison;
 use trace::replay::compare::Suits;
 
 use super::replaying::{ended_early, replayer};
@@ -25,8 +25,8 @@ pub fn main(args: &TraceCompareArgs) -> Result<Exit> {
         is_quiet: args.no_progress,
     };
     let finished = match comparison.run()? {
-        Ending::Result(finished) => *finished,
-        Ending::Early(early) => return ended_early(early),
+        Ok(finished) => finished,
+        Err(early) => return ended_early(early),
     };
     show(&finished.document, args.json)?;
     finished.closed.whole()?;

@@ -6,7 +6,7 @@ use block::quoted;
 use documents::replay::ReplayBody;
 use live::Display;
 use record::{Document, State};
-use replay::{Ending, Single};
+use replay::Single;
 use trace::replay::Limit;
 
 use super::replaying::{ended_early, replayer};
@@ -35,8 +35,8 @@ pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
         },
     };
     let finished = match single.run()? {
-        Ending::Result(finished) => *finished,
-        Ending::Early(early) => return ended_early(early),
+        Ok(finished) => finished,
+        Err(early) => return ended_early(early),
     };
     show(&finished.document, args.json)?;
     if let Some(path) = args.save.as_ref().filter(|_| finished.unsaved.is_none()) {
