@@ -331,7 +331,8 @@ fn fits(dir: &Path, drive: &[String], most: Bytes) -> Result<bool, String> {
     }
     make(dir).map_err(|error| format!("cannot be made: {error}"))?;
     linux::scratch::may_create(dir).map_err(|error| error.to_string())?;
-    linux::scratch::check_space(dir, most).map_err(|_| format!("has no room for {most}"))?;
+    linux::scratch::check_space(dir, most)
+        .map_err(|_| format!("has no room for {}", most.human()))?;
     Ok(stack.leaves.iter().all(|leaf| leaf.medium != Medium::Ram))
 }
 

@@ -335,7 +335,7 @@ impl Failure {
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} of {} at byte {}", self.op.word(), self.len, self.offset.0)?;
+        write!(f, "{} of {} at byte {}", self.op.word(), self.len.human(), self.offset.0)?;
         let errno = match self.kind {
             FailureKind::Error(errno) => errno,
             FailureKind::Short(got) => {
@@ -387,7 +387,7 @@ mod tests {
         let said = |errno, gone| said_of(FailureKind::Error(errno), gone);
         let (trouble, words) = said(Errno::IO, Some("sda"));
         assert_eq!(trouble, Trouble::Gone);
-        assert!(words.starts_with("read of 4KiB at byte 8192 failed: sda is no longer there"));
+        assert!(words.starts_with("read of 4 KiB at byte 8192 failed: sda is no longer there"));
         assert_eq!(said(Errno::OFFLINE, None).0, Trouble::Gone);
         assert_eq!(said(Errno::IO, None).0, Trouble::Failed);
         // The drive answered; nothing else is asked.

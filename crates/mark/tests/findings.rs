@@ -427,7 +427,7 @@ fn a_drive_that_failed_is_not_undisturbed() {
     assert_eq!(world.doubts(), [("undisturbed", Verdict::Refuted)]);
     let body = world.body();
     let told = &body.tests[0].proofs.undisturbed;
-    assert!(told.reason.starts_with("in run 9 the read of 4KiB at byte 8192 failed"), "{told:?}");
+    assert!(told.reason.starts_with("in run 9 the read of 4 KiB at byte 8192 failed"), "{told:?}");
     assert_eq!(told.evidence["errors"], Evidence::Count(1));
     let caveat = body.caveats.iter().find(|c| c.code == "incomplete");
     assert!(caveat.is_some_and(|c| c.cause.contains("at byte 8192 failed")), "{:?}", body.caveats);
@@ -437,7 +437,7 @@ fn a_drive_that_failed_is_not_undisturbed() {
     assert_eq!(world.doubts(), [("undisturbed", Verdict::Refuted)]);
     let body = world.body();
     let told = &body.tests[0].proofs.undisturbed;
-    assert!(told.reason.starts_with("in run 3 the read of 4KiB at byte 8192"), "{told:?}");
+    assert!(told.reason.starts_with("in run 3 the read of 4 KiB at byte 8192"), "{told:?}");
     assert!(told.reason.ends_with("in another run"), "{told:?}");
     assert_eq!(told.evidence["errors"], Evidence::Count(2));
     assert!(!body.interrupted);

@@ -112,7 +112,7 @@ pub enum Halt {
     #[error("stopped")]
     Interrupted,
     /// It would leave the part of the drive that it may touch.
-    #[error("{len} at byte {offset} are outside the part of the drive that may be touched")]
+    #[error("{} at byte {offset} are outside the part of the drive that may be touched", .len.human())]
     Outside {
         /// Where the access begins.
         offset: u64,

@@ -1,5 +1,6 @@
 //! Memory that takes writes before the medium does: how much, from bursts that it takes faster than the medium could.
 
+use block::number::nanoseconds;
 use block::{Bytes, Nanos, Op};
 use serde::{Deserialize, Serialize};
 use workload::script::{Access, Script};
@@ -165,8 +166,8 @@ fn median(times: &[u64]) -> f64 {
     stats::median(&times).unwrap_or(0.0)
 }
 
-fn micros(times: &[u64]) -> Nanos {
-    Nanos(median(times) as u64 / 1000 * 1000)
+fn typical(times: &[u64]) -> String {
+    nanoseconds(median(times))
 }
 
 /// Reads of the same drive, and what a flush finds left to do after a write.
@@ -232,10 +233,10 @@ pub fn infer(evidence: &Evidence) -> Finding {
             format!(
                 "a single write after a pause takes {} and one of 64 KiB {}, reads {} and {}, and a flush then has \
                  nothing left to do: it waits for the medium",
-                micros(&evidence.singles_ns),
-                micros(&evidence.large_ns.0),
-                micros(&evidence.reads_ns),
-                micros(&evidence.large_ns.1)
+                typical(&evidence.singles_ns),
+                typical(&evidence.large_ns.0),
+                typical(&evidence.reads_ns),
+                typical(&evidence.large_ns.1)
             ),
         );
     }

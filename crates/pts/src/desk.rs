@@ -45,8 +45,8 @@ pub enum Halt {
     },
     /// What may be written is used up.
     #[error(
-        "what is left of {} {budget} does not suffice: {written} are written; what was measured before is kept; {}",
-        limit.flag(), limit.remedy()
+        "what is left of {} {budget} does not suffice: {} are written; what was measured before is kept; {}",
+        limit.flag(), written.human(), limit.remedy()
     )]
     Budget {
         /// The most that may be written.

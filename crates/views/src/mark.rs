@@ -97,9 +97,11 @@ fn facts(body: &Body) -> Vec<String> {
 /// What reading again said of the drive's own cache.
 fn cache(found: &Found) -> String {
     let held = |held: &Held| match (held.served_bytes, held.not_served_bytes) {
-        (Some(served), Some(not)) => format!("{served} served again and {not} not"),
-        (Some(served), None) => format!("{served} served again, or more"),
-        (None, Some(not)) => format!("{not} not served again"),
+        (Some(served), Some(not)) => {
+            format!("{} served again and {} not", served.human(), not.human())
+        }
+        (Some(served), None) => format!("{} served again, or more", served.human()),
+        (None, Some(not)) => format!("{} not served again", not.human()),
         (None, None) => "not told".to_owned(),
     };
     let spent = number::bytes(found.read_bytes.0 as f64);

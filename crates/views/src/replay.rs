@@ -82,7 +82,8 @@ fn how(options: &Options, reference: Option<&ReferenceBody>, origin: Origin) -> 
         Mode::Timed => "timed: each request at its own time".to_owned(),
         Mode::Scaled(scale) => {
             let what = if scale.idle_only { "idle times" } else { "times" };
-            let most = scale.idle_max.map(|most| format!(", none idle for longer than {most}"));
+            let most =
+                scale.idle_max.map(|most| format!(", none idle for longer than {}", most.human()));
             format!("scaled: {what} × {}{}", digits(scale.factor), most.unwrap_or_default())
         }
         Mode::Afap(depth) => format!("as fast as possible: {depth} outstanding"),

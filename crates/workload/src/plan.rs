@@ -432,8 +432,10 @@ impl Plan {
                     return wrong(
                         &place,
                         format!(
-                            "{length} of {} are too small for {share} x one block of {}; take {larger} or a smaller block",
-                            info.name, phase.block
+                            "{} of {} are too small for {share} x one block of {}; take {larger} or a smaller block",
+                            length.human(),
+                            info.name,
+                            phase.block.human()
                         ),
                     );
                 }

@@ -58,15 +58,20 @@ pub fn main(name: &str, args: &ChainArgs) -> Result<Exit> {
 
 fn in_words(restored: &Restored) -> String {
     let Restored { put_back_bytes, there_bytes, changed_bytes, failed_bytes } = restored;
-    let mut words =
-        format!("put back {put_back_bytes} of original data; {there_bytes} were there already");
+    let mut words = format!(
+        "put back {} of original data; {} were there already",
+        put_back_bytes.human(),
+        there_bytes.human()
+    );
     if *changed_bytes > Bytes::ZERO {
         words += &format!(
-            "; {changed_bytes} hold something else now and were left alone (--restore-all overwrites them too)"
+            "; {} hold something else now and were left alone (--restore-all overwrites them too)",
+            changed_bytes.human()
         );
     }
     if *failed_bytes > Bytes::ZERO {
-        words += &format!("; {failed_bytes} could not be read or written, and stay saved");
+        words +=
+            &format!("; {} could not be read or written, and stay saved", failed_bytes.human());
     }
     words
 }

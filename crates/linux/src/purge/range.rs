@@ -102,19 +102,23 @@ fn ended(
 ) -> Ended {
     let share = |done: Bytes| Some(done.0 as f64 / size.0.max(1) as f64);
     match swept {
-        Ok(done) if done >= size => Ended::done(format!("the whole {size} went through {method}")),
+        Ok(done) if done >= size => {
+            Ended::done(format!("the whole {} went through {method}", size.human()))
+        }
         Ok(done) => Ended {
             status: Status::Stopped,
             words: format!(
-                "ended {} after {done} of {size}; what lies behind was not touched",
-                why.unwrap_or("early")
+                "ended {} after {} of {}; what lies behind was not touched",
+                why.unwrap_or("early"),
+                done.human(),
+                size.human()
             ),
             next: format!("purge it again: {method} can be begun anew at any time"),
             done_share: share(done),
         },
         Err(RangeFailure { at, source }) => Ended {
             status: Status::Failed,
-            words: format!("{method} failed in the slice that begins at {at}: {source}"),
+            words: format!("{method} failed in the slice that begins at {}: {source}", at.human()),
             next: remedy(&source).to_owned(),
             done_share: share(at),
         },

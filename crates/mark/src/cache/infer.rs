@@ -97,7 +97,8 @@ fn answer(in_sequence: &Held, scattered: &Held, firsts: &[f64], place: Where) ->
         );
     }
     if let Some(most) = in_sequence.served_bytes.max(scattered.served_bytes) {
-        let reason = format!("data came faster when they were read again, up to {most} of them");
+        let reason =
+            format!("data came faster when they were read again, up to {} of them", most.human());
         return (Answer::Seen, reason);
     }
     let least_is_no = |held: &Held| held.looks.first().is_some_and(|l| l.served == Served::No);

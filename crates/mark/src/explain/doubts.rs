@@ -259,7 +259,8 @@ fn ends(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, Command)) {
         add(
             "laid_out_first",
             format!(
-                "a file that is missing or too short is written first ({bytes}): what is read lies in the fast cells and caches of a fresh write"
+                "a file that is missing or too short is written first ({}): what is read lies in the fast cells and caches of a fresh write",
+                bytes.human()
             ),
             Command::FileInAdvance,
         );

@@ -36,7 +36,7 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body, test: Test) -> Result<(), Halt>
     if load.is_composite && composite.len() < SIZES.len() {
         body.deviations.push(format!(
             "sizes of the composite that are no multiple of the drive's block of {} are 4 KiB",
-            desk.block_min()
+            desk.block_min().human()
         ));
     }
     body.purge = desk.begin(test)?;

@@ -39,7 +39,8 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
     let smallest = desk.block_min();
     let blocks: Vec<Bytes> = BLOCKS.into_iter().filter(|block| *block >= smallest).collect();
     if blocks.len() < BLOCKS.len() {
-        body.deviations.push(format!("blocks below the drive's own of {smallest} are left out"));
+        body.deviations
+            .push(format!("blocks below the drive's own of {} are left out", smallest.human()));
     }
     let mut rounds: Vec<Vec<Window>> = Vec::new();
     for round in 1..=tracker.rounds_max() {

@@ -29,7 +29,8 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
     let smallest = desk.block_min();
     let blocks: Vec<Bytes> = BLOCKS.into_iter().filter(|block| *block >= smallest).collect();
     if blocks.len() < BLOCKS.len() {
-        body.deviations.push(format!("blocks below the drive's own of {smallest} are left out"));
+        body.deviations
+            .push(format!("blocks below the drive's own of {} are left out", smallest.human()));
     }
     let mut tracker = Tracker::new(desk, body, (Figure::MeanLatency, "RND 4KiB 0/100"));
     let mut rounds: Vec<Vec<Window>> = Vec::new();
