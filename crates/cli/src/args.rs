@@ -43,7 +43,7 @@ pub use health::{HealthArgs, Patient, RECORDING};
 pub use import::{ImportArgs, ImportFlashbenchArgs, ImportVerb};
 pub use judge::JudgeArgs;
 pub use keep::{KeepArgs, PlaceArgs, RecordArgs};
-pub use load::{ConsentArgs, HowArgs, LiveArgs, LoadArgs, OutputArgs, TargetArgs};
+pub use load::{ConsentArgs, HowArgs, LiveArgs, LoadArgs, OutputArgs, TargetArgs, WriteArgs};
 pub use probe::{
     ChainArgs, PlainArgs, ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb, RowsArgs,
     RowsVerb, ScatterArgs,

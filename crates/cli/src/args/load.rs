@@ -18,10 +18,10 @@ use super::values::{
     Choice, Cpus, Span, cpus, hazard, lasting, one_of, percent, share, span, table_file,
 };
 
-/// Consent to writing, and clearing up before.
+/// Consent to writing.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Target")]
-pub struct ConsentArgs {
+pub struct WriteArgs {
     /// Also write to an existing file or a device; its data is lost
     #[arg(long, add = BesideResume)]
     pub write: bool,
@@ -31,6 +31,14 @@ pub struct ConsentArgs {
     /// Write although the device carries this, such as partitions or signature:ext4
     #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard, add = BesideResume)]
     pub allow: Vec<String>,
+}
+
+/// Consent to writing, and clearing up before.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Target")]
+pub struct ConsentArgs {
+    #[command(flatten)]
+    pub writing: WriteArgs,
     /// Remove test files that an earlier run left in the directory
     #[arg(long, add = BesideResume)]
     pub remove_leftovers: bool,
@@ -77,9 +85,9 @@ impl ConsentArgs {
     /// The same, as the benchmark takes it.
     pub fn settings(&self) -> WriteConsent {
         WriteConsent {
-            write: self.write,
-            consent: self.consent.clone(),
-            allow: self.allow.clone(),
+            write: self.writing.write,
+            consent: self.writing.consent.clone(),
+            allow: self.writing.allow.clone(),
             remove_leftovers: self.remove_leftovers,
         }
     }

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use drives::TargetSpec;
 use workload::units::parse_bytes;
 
-use super::{BesideResume, Cpus, RecordArgs, Span, cpus, hazard, lasting, named, picture, span};
+use super::{BesideResume, Cpus, RecordArgs, Span, WriteArgs, cpus, lasting, named, picture, span};
 
 /// `probe`.
 #[derive(Debug, Args)]
@@ -133,15 +133,8 @@ pub struct ProbePlaceArgs {
     /// Keep the tester on these CPUs, such as 0,2-3
     #[arg(long, value_name = "LIST", value_parser = cpus, add = BesideResume)]
     pub cpus: Option<Cpus>,
-    /// Also write to a device or a file; what it holds is lost
-    #[arg(long, add = BesideResume)]
-    pub write: bool,
-    /// Consent to writing: the drive's serial number or by-id name, or the file's name
-    #[arg(long, value_name = "WORD", requires = "write", add = BesideResume)]
-    pub consent: Option<String>,
-    /// Write although the device carries this, such as partitions or signature:vfat
-    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard, add = BesideResume)]
-    pub allow: Vec<String>,
+    #[command(flatten)]
+    pub writing: WriteArgs,
     /// Longest time that it may take
     #[arg(help_heading = "Limits", long, value_name = "TIME", value_parser = lasting, default_value = "30m")]
     pub time_budget: Nanos,
@@ -173,9 +166,9 @@ impl ProbePlaceArgs {
             engine: self.engine,
             cpus: self.cpus.as_deref(),
             buffered: false,
-            write: self.write,
-            consent: self.consent.as_ref(),
-            allow: &self.allow,
+            write: self.writing.write,
+            consent: self.writing.consent.as_ref(),
+            allow: &self.writing.allow,
             seed: self.seed,
             what: "probed",
         }

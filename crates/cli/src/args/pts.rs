@@ -12,7 +12,7 @@ use workload::units::{parse_bytes, parse_nanos};
 use super::purge::{Asked, method};
 use super::values::{Choice, one_of};
 use super::{
-    BesideResume, Cpus, KeepArgs, LiveArgs, Span, cpus, hazard, page_file, picture, share, span,
+    BesideResume, Cpus, KeepArgs, LiveArgs, Span, WriteArgs, cpus, page_file, picture, share, span,
     spare, table_file,
 };
 
@@ -114,16 +114,10 @@ pub struct PtsArgs {
 /// Consent, and how I/O is issued.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Target")]
+#[command(mut_arg("write", |write| write.help("Write to a device or a file; what it holds is lost")))]
 pub struct PtsConsentArgs {
-    /// Write to a device or a file; what it holds is lost
-    #[arg(long, add = BesideResume)]
-    pub write: bool,
-    /// Consent to writing: the drive's serial number or by-id name, or the file's name
-    #[arg(long, value_name = "WORD", requires = "write", add = BesideResume)]
-    pub consent: Option<String>,
-    /// Write although the device carries this, such as partitions or signature:ext4
-    #[arg(long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard, add = BesideResume)]
-    pub allow: Vec<String>,
+    #[command(flatten)]
+    pub writing: WriteArgs,
     /// Most that may be written; refuse to begin what needs more
     #[arg(long, value_name = "SIZE", value_parser = limit, add = BesideResume)]
     pub write_budget: Option<Bytes>,

@@ -8,7 +8,7 @@ use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use drives::TargetSpec;
 use workload::units::parse_bytes;
 
-use super::{BesideResume, LiveArgs, RecordArgs, hazard, lasting, page_file};
+use super::{BesideResume, LiveArgs, RecordArgs, WriteArgs, lasting, page_file};
 
 /// `survey`.
 #[derive(Debug, Args)]
@@ -36,15 +36,8 @@ pub struct SurveyArgs {
     /// How I/O is issued: auto, io_uring, libaio or psync
     #[arg(help_heading = "Target", long, value_name = "ENGINE", default_value = "auto", add = BesideResume)]
     pub engine: EngineChoice,
-    /// Also write to a device or a file; what it holds is lost
-    #[arg(help_heading = "Target", long, add = BesideResume)]
-    pub write: bool,
-    /// Consent to writing: the drive's serial number or by-id name, or the file's name
-    #[arg(help_heading = "Target", long, value_name = "WORD", requires = "write", add = BesideResume)]
-    pub consent: Option<String>,
-    /// Write although the device carries this, such as partitions or signature:vfat
-    #[arg(help_heading = "Target", long, value_name = "HAZARD", value_delimiter = ',', requires = "write", value_parser = hazard, add = BesideResume)]
-    pub allow: Vec<String>,
+    #[command(flatten)]
+    pub writing: WriteArgs,
     /// Longest time that all parts may take, on the drive's clock
     #[arg(help_heading = "Limits", long, value_name = "TIME", value_parser = lasting, default_value = "15m")]
     pub time_budget: Nanos,

@@ -92,7 +92,7 @@ impl<'a> Job<'a> {
                 messages::note(&format!("{}: {left}", resumed.run.id));
             }
             let might = is_real && plan.may_write;
-            records::check_write(&resumed.run.id, might, is_real && place.write)?;
+            records::check_write(&resumed.run.id, might, is_real && place.writing.write)?;
         }
         let seed = match &resumed {
             Some(Resumable { plan, .. }) => plan.seed,
@@ -117,7 +117,7 @@ impl<'a> Job<'a> {
                 .map_or(most, |will| if self.is_full() { will } else { will.min(most) }),
             _ => most,
         };
-        let writes = (place.write || tasks.iter().any(Task::must_write)).then_some(most);
+        let writes = (place.writing.write || tasks.iter().any(Task::must_write)).then_some(most);
         let saved_in = self.saved_in(&place, tasks)?;
         if self.is_full() {
             self.announce_full(&place)?;
@@ -170,7 +170,7 @@ impl<'a> Job<'a> {
             _ => None,
         });
         let target = place.target();
-        let Some(options) = options.filter(|_| place.write && target.is_real()) else {
+        let Some(options) = options.filter(|_| place.writing.write && target.is_real()) else {
             return Ok(None);
         };
         opening::check_name(target, "probed")?;

@@ -30,7 +30,7 @@ pub fn main(name: &str, args: &ChainArgs) -> Result<Exit> {
     originals::hush(id);
     let mut place = args.place.clone();
     let target = place.target.get_or_insert_with(|| TargetSpec::of(&originals.target)).clone();
-    if !place.write {
+    if !place.writing.write {
         return Err(Refused(format!(
             "{target}: putting original data back writes to it; add {}",
             consent::flags_for(target.as_str())

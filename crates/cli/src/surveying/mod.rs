@@ -71,7 +71,7 @@ pub fn main(args: &SurveyArgs, given: &Given) -> Result<Exit> {
         target: absolute(&subject.name),
         chosen: subject.chosen.clone(),
         engine: engines::chosen(&subject.name, args.engine).to_string(),
-        may_write: subject.is_not_real() || args.write,
+        may_write: subject.is_not_real() || args.writing.write,
         time_budget_ns: args.time_budget,
         write_budget_bytes: args.write_budget,
         seed: seed_of(args.seed)?,
@@ -104,7 +104,7 @@ fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
     let subject = Subject::of(target, asked.chosen.clone())?;
     let might_write = asked.may_write;
     // Consent is given anew each time.
-    let asked = Asked { may_write: subject.is_not_real() || args.write, ..asked };
+    let asked = Asked { may_write: subject.is_not_real() || args.writing.write, ..asked };
     records::check_write(&id, might_write, asked.may_write)?;
     let survey = Survey::new(args, asked, subject);
     survey.consented()?;
@@ -204,9 +204,10 @@ impl<'a> Survey<'a> {
 
     /// Asks the safety gate before the first part begins, and tells what writing costs. Each part asks it again.
     fn consented(&self) -> Result<()> {
-        let is_real_write = self.args.write && !self.subject.is_not_real();
+        let is_real_write = self.args.writing.write && !self.subject.is_not_real();
         if is_real_write && self.order.len() > 1 {
-            let said = Consent { consent: self.args.consent.as_ref(), allow: &self.args.allow };
+            let writing = &self.args.writing;
+            let said = Consent { consent: writing.consent.as_ref(), allow: &writing.allow };
             let most = Some(self.asked.write_budget_bytes);
             drop(consent::ask(said, self.subject.name.as_path(), most)?);
         }
@@ -415,10 +416,10 @@ impl<'a> Survey<'a> {
     /// The words that consent to writing, where the user said them.
     fn consent(&self) -> Vec<String> {
         let mut words = Vec::new();
-        if self.args.write && !self.subject.is_not_real() {
+        if self.args.writing.write && !self.subject.is_not_real() {
             words.push("--write".to_owned());
-            words.extend(self.args.consent.iter().map(|word| format!("--consent={word}")));
-            words.extend(self.args.allow.iter().map(|word| format!("--allow={word}")));
+            words.extend(self.args.writing.consent.iter().map(|word| format!("--consent={word}")));
+            words.extend(self.args.writing.allow.iter().map(|word| format!("--allow={word}")));
         }
         words
     }

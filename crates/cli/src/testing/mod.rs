@@ -172,7 +172,7 @@ fn resumed<'a>(
 
 /// Refuses what can do nothing without writing, when it may not.
 fn must_write(target: &TargetSpec, consent: &PtsConsentArgs) -> Result<()> {
-    if !target.is_real() || consent.write {
+    if !target.is_real() || consent.writing.write {
         return Ok(());
     }
     opening::check_name(target, "tested")?;
@@ -272,12 +272,12 @@ impl Job<'_> {
         opening::note_without_effect(&self.target, how.engine, how.cpus.as_deref(), &[]);
         let place = Place {
             target: &self.target,
-            engine: self.args.consent.engine,
-            cpus: self.args.consent.cpus.as_deref(),
+            engine: how.engine,
+            cpus: how.cpus.as_deref(),
             buffered: false,
-            write: self.args.consent.write,
-            consent: self.args.consent.consent.as_ref(),
-            allow: &self.args.consent.allow,
+            write: how.writing.write,
+            consent: how.writing.consent.as_ref(),
+            allow: &how.writing.allow,
             seed: None,
             what: "tested",
         };

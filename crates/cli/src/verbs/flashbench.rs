@@ -18,7 +18,7 @@ use probe::flashbench::judge;
 use probe::{Desk, Finding, Halt, NoKeeper, Terms, Verdict};
 use workload::plan::Region;
 
-use crate::args::{ProbePlaceArgs, flashbench_help};
+use crate::args::{ProbePlaceArgs, WriteArgs, flashbench_help};
 use crate::exit::{Exit, Refused};
 use crate::messages;
 use crate::verbs::{print, version};
@@ -105,9 +105,11 @@ fn place(options: &Options, said: Said) -> ProbePlaceArgs {
         region: None,
         engine: said.engine,
         cpus: None,
-        write: options.writes().is_some(),
-        consent: said.consent,
-        allow: said.allow,
+        writing: WriteArgs {
+            write: options.writes().is_some(),
+            consent: said.consent,
+            allow: said.allow,
+        },
         time_budget: DAYS,
         write_budget: Bytes(u64::MAX),
         erase_block: None,
