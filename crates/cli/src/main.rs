@@ -22,7 +22,7 @@ mod swept;
 mod testing;
 mod trace_files;
 mod verbs;
-mod whose;
+mod wrong_verb;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -15,7 +15,7 @@ use workload::plan::Plan;
 
 use crate::args::PlaceArgs;
 use crate::exit::Exit;
-use crate::whose::{self, Reader};
+use crate::wrong_verb::{self, Reader};
 use crate::{inputs, messages, records, session};
 
 /// The run or the document of that name.
@@ -144,7 +144,7 @@ pub fn read(name: &str, path: &Path) -> Result<(String, Value)> {
             _ => {}
         }
     }
-    match whose::advice(path, Reader::Show) {
+    match wrong_verb::advice(path, Reader::Show) {
         Some(advice) => bail!(advice),
         None => bail!(
             "{name}: is neither a recorded run (drivescope runs list names those) nor what --json printed of one"

@@ -9,7 +9,7 @@ use drives::TargetSpec;
 use trace::import::Options;
 use trace::{Existing, Source, TraceError};
 
-use crate::whose::{self, Reader};
+use crate::wrong_verb::{self, Reader};
 
 /// The trace in `files`.
 ///
@@ -23,7 +23,7 @@ pub fn opened(files: &[PathBuf], options: &Options) -> Result<Box<dyn Source>> {
     ::trace::import::open(files, options).map_err(|error| {
         let is_other = matches!(error, TraceError::Malformed { .. });
         let error = anyhow!(error);
-        if is_other { whose::instead(files, Reader::Trace, error) } else { error }
+        if is_other { wrong_verb::instead(files, Reader::Trace, error) } else { error }
     })
 }
 

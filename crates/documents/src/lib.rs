@@ -5,8 +5,9 @@
 //! implemented for here is compiled here, once, beside other crates, and for size.
 //!
 //! [`instrument`] is the table of instruments: form, name, decoder, and the verb that resumes a run. [`recorded`] is a result of
-//! any instrument with the circumstances of its making.
+//! any instrument with the circumstances of its making. [`mod@format`] finds the format of any file by its content.
 
+pub mod format;
 pub mod instrument;
 pub mod purge;
 pub mod recorded;

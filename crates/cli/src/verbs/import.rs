@@ -22,7 +22,7 @@ use crate::exit::Exit;
 use crate::inputs;
 use crate::verbs::judge::given;
 use crate::verbs::print_json;
-use crate::whose::{self, Reader};
+use crate::wrong_verb::{self, Reader};
 use crate::{messages, session};
 
 /// The form of what this verb prints as JSON.
@@ -74,7 +74,7 @@ fn results(args: &ImportArgs) -> Result<Exit> {
         );
     }
     let given = given(&args.files, form)
-        .map_err(|error| whose::instead(&args.files, Reader::Import, error))?;
+        .map_err(|error| wrong_verb::instead(&args.files, Reader::Import, error))?;
     for (index, file) in given.iter().enumerate() {
         let is_same = |first: &&Given| first.digest == file.digest && !are_threads(first, file);
         if let Some(first) = given[..index].iter().find(is_same) {
@@ -87,7 +87,7 @@ fn results(args: &ImportArgs) -> Result<Exit> {
     }
     let read = joined(match judge::read_given(given, form) {
         Ok(read) => read,
-        Err(error) => return Err(whose::instead(&args.files, Reader::Import, error.into())),
+        Err(error) => return Err(wrong_verb::instead(&args.files, Reader::Import, error.into())),
     });
     let origin = origin(&read)?;
     let sources: Vec<Source> = read.iter().flat_map(sources).collect();
@@ -260,7 +260,7 @@ fn flashbench(args: &ImportFlashbenchArgs) -> Result<Exit> {
         Ok(tables) => tables,
         Err(error) => {
             let error = anyhow!(error).context("nothing of flashbench's can be read");
-            return Err(whose::instead(&args.files, Reader::Flashbench, error));
+            return Err(wrong_verb::instead(&args.files, Reader::Flashbench, error));
         }
     };
     let plain: Vec<Table> = tables.iter().map(|parsed| parsed.table.clone()).collect();

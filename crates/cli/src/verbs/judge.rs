@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::inputs;
 use crate::messages;
 use crate::verbs::print_json;
-use crate::whose::{self, Reader};
+use crate::wrong_verb::{self, Reader};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.judge/1";
@@ -35,9 +35,9 @@ struct Body {
 /// When a file cannot be read, or is no result that is known.
 pub fn main(args: &JudgeArgs) -> Result<Exit> {
     let given = given(&args.files, None)
-        .map_err(|error| whose::instead(&args.files, Reader::Judge, error))?;
+        .map_err(|error| wrong_verb::instead(&args.files, Reader::Judge, error))?;
     let read = judge::read_given(given, None)
-        .map_err(|error| whose::instead(&args.files, Reader::Judge, error.into()))?;
+        .map_err(|error| wrong_verb::instead(&args.files, Reader::Judge, error.into()))?;
     if read.is_empty() {
         bail!("the files hold no result; give the JSON, CSV, XML or logs of a run that ended");
     }

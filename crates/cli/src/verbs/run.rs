@@ -15,7 +15,7 @@ use crate::envelope::run_id;
 use crate::exit::Exit;
 use crate::session::Session;
 use crate::verbs::resume::{self, Asked};
-use crate::whose::{self, PLANS, Reader};
+use crate::wrong_verb::{self, PLANS, Reader};
 
 /// Runs the verb; `given` are the flags that the user typed.
 ///
@@ -109,7 +109,7 @@ pub fn read(path: &Path) -> Result<Plan> {
         File::open(path).and_then(limited)
     };
     // The words of system and parser are for those who write plans.
-    let other = || whose::advice(path, Reader::Plan).map(|advice| anyhow!(advice));
+    let other = || wrong_verb::advice(path, Reader::Plan).map(|advice| anyhow!(advice));
     let text = match text {
         Err(error) if error.kind() == ErrorKind::InvalidData => {
             let advice = other();

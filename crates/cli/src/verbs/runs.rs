@@ -28,7 +28,7 @@ use crate::known_drives::Named;
 use crate::recorded::whole_envelope;
 use crate::verbs::purge;
 use crate::verbs::{self, trace};
-use crate::whose::{self, Reader};
+use crate::wrong_verb::{self, Reader};
 use crate::{messages, probing, records, session, surveying, testing};
 
 /// Runs the verb.
@@ -404,7 +404,7 @@ fn import(files: &[PathBuf], place: &PlaceArgs, json: bool) -> Result<Exit> {
         }
         let imported = runs.import(file, &[session::SCHEMA]).map_err(|error| {
             let is_other = matches!(error, RecordError::Archive { .. });
-            let advice = is_other.then(|| whose::advice(file, Reader::Runs)).flatten();
+            let advice = is_other.then(|| wrong_verb::advice(file, Reader::Runs)).flatten();
             match advice {
                 Some(advice) => anyhow::Error::msg(advice),
                 None => error.into(),

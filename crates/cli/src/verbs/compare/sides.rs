@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use documents::Decode as _;
 use documents::instrument::Instrument;
+use documents::{Decode as _, format};
 use drives::TargetSpec;
 use instruments::mark::{IN_TURNS, absolute, latencies};
 use mark::Body;
@@ -16,7 +16,7 @@ use runner::recorder::RESUMED;
 
 use super::turns::BLOCKS;
 use crate::args::CompareArgs;
-use crate::{recorded, records, session, whose};
+use crate::{recorded, records, session};
 
 /// A result or a target, by its name.
 pub enum Found {
@@ -128,7 +128,7 @@ fn in_sessions(name: &str, args: &CompareArgs) -> Result<Found> {
 
 /// A file that is called so is one, whatever is in it: nobody means to measure it.
 fn is_document(path: &Path) -> bool {
-    path.extension().is_some_and(|end| end == "json") || whose::is_document(path)
+    path.extension().is_some_and(|end| end == "json") || format::is_document(path)
 }
 
 fn document(name: &str, path: &Path) -> Result<Found> {
