@@ -140,7 +140,7 @@ fn same(a: &LeafIdentity, b: &LeafIdentity) -> bool {
     }
 }
 
-/// The drive in words that tell it from others: what [`words`] says, and what the devices are known by.
+/// The drive in words that tell it from others: [`drive_words`], and serial numbers of the devices.
 pub fn who(identity: &DriveIdentity) -> String {
     let known = |leaf: &LeafIdentity| {
         let known = leaf.serial.as_ref().or(leaf.wwid.as_ref());
