@@ -15,8 +15,6 @@ mod probing;
 mod recorded;
 mod records;
 mod session;
-#[cfg(test)]
-mod shown;
 mod surveying;
 mod swept;
 mod testing;

@@ -37,6 +37,7 @@ mod flashbench;
 mod gate;
 mod gate_states;
 mod health;
+mod help;
 mod hints;
 mod hostile;
 mod import;

@@ -1,15 +1,17 @@
 //! Tests of the help of every verb: whether it fits a terminal of 80 columns, and whether its examples can be typed.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
+use ::manual::help::Help;
+use ::manual::page::Page;
 use clap::{Command, FromArgMatches};
-use manual::help::Help;
-use manual::page::Page;
 
 use crate::args::{self, Cli};
 
 const COLUMNS: usize = 80;
 
 fn pages() -> Vec<Page> {
-    manual::page::pages(args::command())
+    ::manual::page::pages(args::command())
 }
 
 /// The page of help, with or without its long form.
