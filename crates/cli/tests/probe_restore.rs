@@ -160,7 +160,7 @@ fn what_was_changed_since_is_left_alone() {
     drop(file);
     restore("last", device.name(), &[])
         .exits(1)
-        .prints(&["4KiB hold something else", "--restore-all"]);
+        .prints(&["4 KiB hold something else", "--restore-all"]);
     let mut expected = before.clone();
     expected[place as usize..][..4096].fill(0xAB);
     assert!(fs::read(&device.path).unwrap() == expected);

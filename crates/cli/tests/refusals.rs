@@ -77,7 +77,7 @@ fn paths_that_are_no_storage_are_named() {
         (at("dangling"), &[&*at("dangling"), none]),
         (at("file") + "/below", &[&*at("file/below")]),
         (at("empty"), &[&*at("empty"), "no content"]),
-        (at("small"), &[&*at("small"), "too small", "4KiB"]),
+        (at("small"), &[&*at("small"), "too small", "4 KiB"]),
         (fifo.clone(), &[&*fifo, "pipe"]),
         ("/dev/null".to_owned(), &["/dev/null", "character device"]),
         ("sim:nope".to_owned(), &["nope", "hdd-7200"]),

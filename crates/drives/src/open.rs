@@ -137,6 +137,7 @@ pub enum DrivenTarget {
 
 impl DrivenTarget {
     /// The target as instruments see it.
+    #[inline(never)]
     pub fn io_path(&mut self) -> &mut dyn engine::IoPath {
         match self {
             DrivenTarget::Virtual(target) => crate::path::of_virtual(target),

@@ -243,15 +243,27 @@ impl<F: Files> RunWriter<F> {
     /// # Errors
     /// [`RecordError::Stopped`]: then the run has not ended, and can be resumed.
     pub fn finish<B: Serialize>(
-        mut self,
+        self,
         document: &Document<B>,
+        state: State,
+        summary: &Summary,
+    ) -> Result<Saved, RecordError> {
+        self.finish_with(document.to_json(), state, summary)
+    }
+
+    /// As [`RunWriter::finish`], with the text of the document: compiled once for all documents.
+    ///
+    /// # Errors
+    /// As [`RunWriter::finish`].
+    pub fn finish_with(
+        mut self,
+        document: serde_json::Result<String>,
         state: State,
         summary: &Summary,
     ) -> Result<Saved, RecordError> {
         self.check()?;
         let state = if state == State::Running { State::Interrupted } else { state };
-        let text = document.to_json();
-        let text = text.map_err(|source| RecordError::Json { what: "document", source })?;
+        let text = document.map_err(|source| RecordError::Json { what: "document", source })?;
         if text.len() as u64 > DOCUMENT_MAX {
             return Err(self.stop(&too_large(&self.dir.join(DOCUMENT), text.len(), DOCUMENT_MAX)));
         }

@@ -208,7 +208,11 @@ impl Recorder {
 
     /// Keeps a note of this kind. A record that has a note stays, whatever follows.
     pub fn note(&mut self, kind: &str, payload: &impl Serialize) {
-        self.write(|writer| writer.note(kind, &to_value("note", payload)?));
+        self.note_value(kind, to_value("note", payload));
+    }
+
+    fn note_value(&mut self, kind: &str, payload: Result<Value, RecordError>) {
+        self.write(|writer| writer.note(kind, &payload?));
     }
 
     /// Keeps a step: its name and figures, and single I/Os beside it.
@@ -217,6 +221,16 @@ impl Recorder {
         position: u32,
         name: &str,
         figures: &impl Serialize,
+        rows: Vec<SampleRow>,
+    ) {
+        self.step_value(position, name, to_value("step", figures), rows);
+    }
+
+    fn step_value(
+        &mut self,
+        position: u32,
+        name: &str,
+        figures: Result<Value, RecordError>,
         rows: Vec<SampleRow>,
     ) {
         if !rows.is_empty() {
@@ -230,7 +244,7 @@ impl Recorder {
                 counted: true,
                 series: Vec::new(),
                 histograms: Vec::new(),
-                figures: to_value("step", figures)?,
+                figures: figures?,
             })
         });
     }
@@ -249,21 +263,34 @@ impl Recorder {
 
     /// Ends the record, with `notes` beside the result. A failure is returned and not an error: the result is shown first.
     pub fn close<B: Serialize>(
-        mut self,
+        self,
         document: &Document<B>,
         state: State,
         summary: &Summary,
         notes: &[(&str, Value)],
     ) -> Closed {
-        let Some(writer) = &self.writer else { return Closed::default() };
-        let id = Some(writer.id().clone());
+        match self.writer {
+            Some(_) => self.close_with(document.to_json(), state, summary, notes),
+            None => Closed::default(),
+        }
+    }
+
+    /// As [`Recorder::close`]: compiled once for all documents.
+    fn close_with(
+        mut self,
+        document: serde_json::Result<String>,
+        state: State,
+        summary: &Summary,
+        notes: &[(&str, Value)],
+    ) -> Closed {
+        let id = self.writer.as_ref().map(|writer| writer.id().clone());
         let closed = self.finish(document, state, summary, notes);
         Closed { id, failure: closed.err().map(not_whole) }
     }
 
-    fn finish<B: Serialize>(
+    fn finish(
         &mut self,
-        document: &Document<B>,
+        document: serde_json::Result<String>,
         state: State,
         summary: &Summary,
         notes: &[(&str, Value)],
@@ -285,7 +312,7 @@ impl Recorder {
             note_stop(writer, state)
         })?;
         let Some(writer) = self.writer.take() else { return Ok(()) };
-        let saved = writer.finish(document, state, summary)?;
+        let saved = writer.finish_with(document, state, summary)?;
         for (position, why) in &saved.samples_lost {
             messages::note(&format!("the single I/Os of step {position} are not recorded: {why}"));
         }

@@ -285,6 +285,8 @@ impl Plan {
     ///
     /// # Errors
     /// [`PlanError`], naming line or field.
+    // Inlined so that reading is compiled where plans are read, for size, and not here, for speed.
+    #[inline]
     pub fn from_toml(text: &str) -> Result<Plan, PlanError> {
         let plan: Plan = toml::from_str(text)
             .map_err(|e| PlanError::Syntax(e.to_string().trim_end().to_owned()))?;
@@ -296,6 +298,8 @@ impl Plan {
     ///
     /// # Errors
     /// [`PlanError::Syntax`] when a number has no TOML form (a seed above 2^63 - 1).
+    // As [`Plan::from_toml`].
+    #[inline]
     pub fn to_toml(&self) -> Result<String, PlanError> {
         toml::to_string(self).map_err(|e| PlanError::Syntax(e.to_string()))
     }
