@@ -8,9 +8,8 @@ use block::{Bytes, DriveInfo, EngineKind, Nanos, Op};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{address, units};
-
 pub use crate::address::{Address, BlockShare, Cursors, Share, Zone};
+use crate::{address, units};
 
 /// The schema that this version writes and reads.
 pub const SCHEMA: &str = "drivescope.plan/1";
@@ -285,20 +284,17 @@ impl Plan {
     ///
     /// # Errors
     /// [`PlanError`], naming line or field.
-    // Inlined so that reading is compiled where plans are read, for size, and not here, for speed.
-    #[inline]
+    #[inline] // Compiled where plans are read, for size, and not here, for speed.
     pub fn from_toml(text: &str) -> Result<Plan, PlanError> {
-        let plan: Plan = toml::from_str(text)
-            .map_err(|e| PlanError::Syntax(e.to_string().trim_end().to_owned()))?;
-        plan.check()?;
-        Ok(plan)
+        let wrong = |e: toml::de::Error| PlanError::Syntax(e.to_string().trim_end().to_owned());
+        let plan: Plan = toml::from_str(text).map_err(wrong)?;
+        plan.check().map(|()| plan)
     }
 
     /// Prints the plan in the form that [`Plan::from_toml`] reads.
     ///
     /// # Errors
     /// [`PlanError::Syntax`] when a number has no TOML form (a seed above 2^63 - 1).
-    // As [`Plan::from_toml`].
     #[inline]
     pub fn to_toml(&self) -> Result<String, PlanError> {
         toml::to_string(self).map_err(|e| PlanError::Syntax(e.to_string()))
