@@ -83,7 +83,7 @@ pub fn command() -> Command {
 /// A command line, the program's name first, and the flags that were typed in it.
 ///
 /// # Errors
-/// What is wrong with it, or the help that it asks for.
+/// The mistake in it, or the help that it asks for.
 pub fn parse(words: Vec<OsString>) -> Result<(Cli, Given), clap::Error> {
     let mut command = command();
     let matches = command.try_get_matches_from_mut(words)?;

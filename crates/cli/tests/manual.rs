@@ -65,7 +65,7 @@ fn page(words: &str) -> String {
     page.render("2026-01-02").unwrap()
 }
 
-/// Were a section missing, whoever looks there for an exit code or a file would read on in the wrong place.
+/// Without a section, readers look for exit codes and files in the wrong place.
 #[test]
 fn every_page_has_the_sections_that_readers_look_for() {
     for page in pages() {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use block::{Bytes, UnixNanos, WallClock};
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -14,6 +14,22 @@ impl WallClock for SystemClock {
     fn now(&self) -> UnixNanos {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         UnixNanos(i128::try_from(now.as_nanos()).unwrap_or(0))
+    }
+}
+
+/// Time since a moment on the machine's monotonic clock, for what is drawn and not for what is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    /// From now on.
+    pub fn start() -> Stopwatch {
+        Stopwatch(Instant::now())
+    }
+
+    /// Time since its start.
+    pub fn elapsed(self) -> Duration {
+        self.0.elapsed()
     }
 }
 

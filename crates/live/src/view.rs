@@ -10,11 +10,12 @@ use std::io::{self, IsTerminal as _, PipeReader, PipeWriter};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anstream::ColorChoice;
 use anyhow::{Result, bail};
 use block::{Event, RunSink};
+use linux::host::Stopwatch;
 use linux::terminal::{self, Size};
 
 use runner::messages;
@@ -34,7 +35,7 @@ const FRAME: Duration = Duration::from_millis(200);
 pub enum When {
     /// Always: the user asked for one.
     Asked,
-    /// Where the terminal is good for it.
+    /// If the terminal is good for it.
     Possible,
     /// Never.
     Never,
@@ -125,7 +126,7 @@ pub struct Live {
 
 struct Shared {
     model: Mutex<Model>,
-    began: Instant,
+    began: Stopwatch,
     is_over: AtomicBool,
 }
 
@@ -135,7 +136,7 @@ impl Live {
         let mut model = Model::of(display.verb, display.target);
         model.within = within().as_ref().map(|(what, _)| what.clone());
         let (model, is_over) = (Mutex::new(model), AtomicBool::new(false));
-        let shared = Shared { model, began: Instant::now(), is_over };
+        let shared = Shared { model, began: Stopwatch::start(), is_over };
         Live { shared: Arc::new(shared), drawing: None }
     }
 
@@ -203,7 +204,7 @@ impl Shared {
         let mut frame = Frame::default();
         terminal::keys(wake, PATIENCE);
         while !self.is_over() {
-            let began = Instant::now();
+            let began = Stopwatch::start();
             if terminal::was_continued() {
                 frame = Frame::default();
             }

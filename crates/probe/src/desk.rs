@@ -28,6 +28,21 @@ pub struct Terms {
     pub seed: u64,
 }
 
+impl Terms {
+    /// The whole drive, without budgets.
+    pub fn unlimited(drive: &DriveInfo, may_write: bool) -> Terms {
+        let length = drive.capacity_bytes.round_down(drive.logical_block_bytes);
+        Terms {
+            region: Region { offset: Bytes::ZERO, length },
+            may_write,
+            // Added to the drive's clock: eleven days, which nothing takes.
+            time_budget: Nanos::secs(1_000_000),
+            write_budget: Bytes(u64::MAX),
+            seed: 0,
+        }
+    }
+}
+
 /// What was spent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {

@@ -33,7 +33,7 @@ pub struct Comparison<'a> {
     pub b: &'a TargetSpec,
     /// Rounds on each drive.
     pub rounds: u32,
-    /// Where the run is recorded.
+    /// Place of its record.
     pub keep: Keep,
     /// No progress is shown.
     pub is_quiet: bool,

@@ -29,7 +29,7 @@ pub struct Single<'a> {
     pub save: Option<&'a Path>,
     /// The kernel's tracer checks the times of issue.
     pub verify: bool,
-    /// Where the run is recorded.
+    /// Place of its record.
     pub keep: Keep,
     /// How progress is shown.
     pub display: Display<'a>,

@@ -8,24 +8,21 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use bench::opening::Place;
 use bench::outputs;
-use block::{Bytes, EngineChoice, Nanos};
+use block::EngineChoice;
 use drives::TargetSpec;
 use engine::Bench;
 use formats::flashbench as line;
+use instruments::probe::{Opened, with_bench};
 use probe::flashbench::face::{FaceError, Options, Row, UsageError, run};
 use probe::flashbench::judge;
 use probe::{Desk, Finding, Halt, NoKeeper, Terms, Verdict};
-use workload::plan::Region;
 
-use crate::args::{ProbePlaceArgs, WriteArgs, flashbench_help};
+use crate::args::flashbench_help;
 use crate::exit::{Exit, Refused};
 use crate::messages;
 use crate::verbs::{print, version};
-use instruments::probe::{Opened, with_bench};
-
-/// flashbench itself knows no limit; what it is asked for is bounded by its options.
-const DAYS: Nanos = Nanos::secs(7 * 86_400);
 
 /// Runs the verb with the arguments behind its name.
 ///
@@ -52,8 +49,18 @@ pub fn main(args: &[OsString]) -> Result<Exit> {
     let cancel = Arc::new(AtomicBool::new(false));
     let _orderly = linux::signals::orderly(&cancel);
     let writes = options.writes().map(|writes| writes.bytes);
-    let place = place(&options, said);
-    with_bench(place.place(), writes, &cancel, &mut |bench, opened| {
+    let place = Place {
+        target: &TargetSpec::of(&options.device),
+        engine: said.engine,
+        cpus: None,
+        buffered: false,
+        write: writes.is_some(),
+        consent: said.consent.as_ref(),
+        allow: &said.allow,
+        seed: None,
+        what: "probed",
+    };
+    with_bench(place, writes, &cancel, &mut |bench, opened| {
         if writes.is_some() && !opened.may_write {
             let refusal =
                 format!("{}: -O, -f and -p write, and it may only be read", options.device);
@@ -99,37 +106,10 @@ fn own_words(words: Vec<String>) -> Result<(Said, Vec<String>)> {
     Ok((said, rest))
 }
 
-fn place(options: &Options, said: Said) -> ProbePlaceArgs {
-    ProbePlaceArgs {
-        target: Some(TargetSpec::of(&options.device)),
-        region: None,
-        engine: said.engine,
-        cpus: None,
-        writing: WriteArgs {
-            write: options.writes().is_some(),
-            consent: said.consent,
-            allow: said.allow,
-        },
-        time_budget: DAYS,
-        write_budget: Bytes(u64::MAX),
-        erase_block: None,
-        page: None,
-        seed: None,
-    }
-}
-
 fn on(bench: &mut dyn Bench, opened: &Opened, options: &Options) -> Result<Exit> {
-    let info = bench.info();
-    let length = info.capacity_bytes.round_down(info.logical_block_bytes);
-    let terms = Terms {
-        region: Region { offset: Bytes::ZERO, length },
-        may_write: opened.may_write,
-        time_budget: DAYS,
-        write_budget: Bytes(u64::MAX),
-        seed: 0,
-    };
+    let terms = Terms::unlimited(bench.info(), opened.may_write);
     if options.verbose > 0 {
-        messages::note(&format!("filename: {}, size {}", options.device, length.0));
+        messages::note(&format!("filename: {}, size {}", options.device, terms.region.length.0));
     }
     let mut out = Out::new(options)?;
     let mut keeper = NoKeeper;

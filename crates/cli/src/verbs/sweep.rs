@@ -83,7 +83,7 @@ pub fn main(args: &SweepArgs, given: &Given) -> Result<Exit> {
 fn go_on(run: &str, args: &SweepArgs, given: &Given, files: &SweepFiles) -> Result<Exit> {
     let is_told = !args.vary.is_empty();
     let plan_flags = plan_flags(given);
-    // A seed is compared with that of the record, whoever says it.
+    // A seed is compared with that of the record wherever it comes from.
     if let (false, Some(flag)) = (is_told, plan_flags.iter().find(|name| *name != "seed")) {
         let flag = flag.replace('_', "-");
         bail!("--{flag}: is in the record; leave it out, or say the whole sweep again");

@@ -4,18 +4,14 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use bench::opening::Place;
-use block::{Bytes, DriveIdentity, Nanos};
+use block::{Bytes, DriveIdentity};
 use documents::Decode as _;
 use engine::Bench;
 use probe::capacity::{Restored, Restorer};
 use probe::{Desk, Halt, NoKeeper, Terms};
 use record::{Originals, Vault};
-use workload::plan::Region;
 
 use super::open::{Opened, with_bench};
-
-/// Putting data back has no time limit.
-const DAYS: Nanos = Nanos::secs(1_000_000);
 
 /// Puts `originals` back on the drive at `place`; `all` also where it holds something else by now. `None` when the user
 /// stopped it.
@@ -44,15 +40,7 @@ fn on(
     if let Some(difference) = then.difference(now) {
         bail!("{}: is not the drive that the original data of {id} is of: {difference}", now.name);
     }
-    let info = bench.info();
-    let length = info.capacity_bytes.round_down(info.logical_block_bytes);
-    let terms = Terms {
-        region: Region { offset: Bytes::ZERO, length },
-        may_write: opened.may_write,
-        time_budget: DAYS,
-        write_budget: Bytes(u64::MAX),
-        seed: 0,
-    };
+    let terms = Terms::unlimited(bench.info(), opened.may_write);
     let mut keeper = NoKeeper;
     let mut desk = Desk::new(bench, terms, &mut keeper);
     let mut restorer = Restorer::new(originals.salt, all);
