@@ -15,7 +15,7 @@ pub struct RunFigures {
     pub position: u32,
     /// The measured window, as it is reported.
     pub run: Run,
-    /// Throughput per slice of the measured window, in bytes.
+    /// Bytes transferred per slice of the measured window, each I/O since the completion before it.
     pub series_bytes: Vec<u64>,
     /// Everything that completed, from idle to idle.
     pub totals: Totals,
@@ -61,7 +61,7 @@ impl RunFigures {
         let figures = RunFigures {
             position,
             run: figures(phase, &latencies),
-            series_bytes: phase.series.bytes.clone(),
+            series_bytes: phase.series.progress(),
             totals: samples.totals,
             elapsed_ns: samples.elapsed.0,
             achieved_depth: phase.achieved_depth(),

@@ -22,7 +22,7 @@ const LEVEL_GAIN: f64 = 16.0;
 const STRAY_SHARE: usize = 4;
 
 pub(super) fn judge(case: &Case<'_>) -> Proof {
-    let series = || case.runs().iter().map(|r| r.series_bytes.as_slice());
+    let series = || case.runs().iter().map(|r| inner(&r.series_bytes, case.phase.block.0));
     let changes: Vec<f64> = series().filter_map(change).collect();
     let rates = case.rates();
     let mut proof = over_runs(&rates, within(&changes));
@@ -87,6 +87,22 @@ fn doubt(proof: &mut Proof, reason: String, state: &str) {
     proof.verdict = Verdict::Unprovable;
     proof.reason = reason;
     proof.evidence.insert("state".to_owned(), state.into());
+}
+
+/// I/Os of a slice below which one more or less at an end of the window matters.
+const IOS_OF_A_SLICE: u64 = 64;
+
+/// The slices of a window that lie between its first and its last completion, where I/Os are long: the first I/O began before
+/// the window, and what was transferred of the one that was outstanding at the end is not known.
+fn inner(series: &[u64], block: u64) -> &[u64] {
+    let ios = series.iter().sum::<u64>() / block.max(1);
+    if ios >= IOS_OF_A_SLICE * series.len() as u64 {
+        return series;
+    }
+    let something = |slice: &&u64| **slice > 0;
+    let head = series.iter().take_while(|slice| !something(slice)).count() + 1;
+    let tail = series.iter().rev().take_while(|slice| !something(slice)).count() + 1;
+    series.get(head..series.len().saturating_sub(tail)).unwrap_or_default()
 }
 
 /// Relative change of throughput from the first half of a window to the second.
