@@ -186,8 +186,8 @@ pub struct MarkArgs {
     /// Run this plan instead of what the flags under Load and Repetition say
     #[arg(long, value_name = "PLAN.toml", help_heading = "Load", conflicts_with_all = [
         "quick", "profile", "tests", "read_only", "write_only", "mix", "duration", "warm_up",
-        "pause", "dsync", "cache_probe", "shared_cursor", "compressible", "dedup", "runs", "discard_first",
-        "order", "until", "budget"])]
+        "pause", "settle", "dsync", "cache_probe", "shared_cursor", "compressible", "dedup", "runs", "discard_first",
+        "order", "until", "budget", "decide_within"])]
     pub plan: Option<PathBuf>,
     #[command(flatten)]
     pub load: LoadArgs,

@@ -28,6 +28,7 @@ mod commits;
 mod compare;
 mod completing;
 mod contract;
+mod decisive;
 mod diskspd;
 mod dying;
 mod explain;

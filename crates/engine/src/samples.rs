@@ -187,7 +187,8 @@ impl Series {
     /// Most slices kept.
     pub const SLICES_MAX: usize = 4096;
 
-    pub(crate) fn new(slice: Nanos) -> Series {
+    /// Nothing yet.
+    pub fn new(slice: Nanos) -> Series {
         Series {
             slice,
             ios: Vec::with_capacity(Self::SLICES_MAX),

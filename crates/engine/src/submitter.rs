@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use block::{Bytes, Completion, Op, Request, Time};
+use block::{Bytes, Completion, Nanos, Op, Request, Time};
 use workload::arrival::Arrivals;
 use workload::audit::Audit;
-use workload::plan::{Arrival, Phase, Region, Step};
+use workload::plan::{Arrival, Phase, Region, Step, Stop};
 use workload::rng::Rng;
 use workload::stream::{Access, SharedCursors, Stream};
 
@@ -14,6 +14,9 @@ use crate::samples::{Failure, FailureKind, PhaseSamples, Sample, Totals};
 
 /// Accesses generated ahead of the loop at a time.
 const BATCH: usize = 64;
+
+/// A phase is put off by this part of its time.
+const STRETCH: u64 = 4;
 
 /// What a slot's outstanding request was, or, between requests, since when the slot is free.
 #[derive(Clone, Copy)]
@@ -66,12 +69,24 @@ struct Leg {
     recorder: Recorder,
     /// When the time limit is up; known once the phase has been entered by completions.
     end: Time,
+    /// This submitter's share of the count for whose sake the phase lasts longer.
+    least_ios: u64,
+    /// When the time limit is up whatever has completed.
+    latest: Time,
 }
 
 impl Leg {
     #[inline]
     fn spent(&self, count: &Count) -> bool {
         count.ios >= self.ios || count.bytes >= self.bytes
+    }
+
+    /// Puts off the end of a phase in which too few I/Os have completed.
+    fn put_off(&mut self, now: Time) {
+        let Some(after) = self.phase.stop.after else { return };
+        while now >= self.end && self.end < self.latest && self.completed.ios < self.least_ios {
+            self.end = (self.end + Nanos(after.0.div_ceil(STRETCH))).min(self.latest);
+        }
     }
 }
 
@@ -133,6 +148,8 @@ impl Submitter {
                 completed: Count::default(),
                 recorder: Recorder::new(phase),
                 end: Time::NEVER,
+                least_ios: phase.stop.at_least_ios.map_or(0, share),
+                latest: Time::NEVER,
             })
             .collect();
         let arrivals = (0..)
@@ -267,9 +284,11 @@ impl Submitter {
 
     #[cold]
     fn leave_phases(&mut self, now: Time) {
-        while let Some(leg) = self.legs.get(self.completing) {
+        while let Some(leg) = self.legs.get_mut(self.completing) {
+            leg.put_off(now);
             if now >= leg.end {
-                self.leave_complete(leg.end);
+                let end = leg.end;
+                self.leave_complete(end);
             } else if leg.spent(&leg.completed) {
                 // A share of nothing: the phase has fewer I/Os than there are submitters.
                 self.leave_complete(now);
@@ -422,7 +441,10 @@ impl Submitter {
     fn enter_complete(&mut self, at: Time) {
         if let Some(leg) = self.legs.get_mut(self.completing) {
             leg.recorder.begin(at);
-            leg.end = leg.phase.stop.after.map_or(Time::NEVER, |after| at + after);
+            let end = |times| {
+                leg.phase.stop.after.map_or(Time::NEVER, |after| at + Nanos(after.0 * times))
+            };
+            (leg.end, leg.latest) = (end(1), end(Stop::LONGEST));
         }
     }
 

@@ -13,7 +13,7 @@ use drivescope_linux::stack;
 use drivescope_linux::sysfs::Roots;
 use drivescope_linux::target::{AnyTarget, Calibration, EngineKind, OpenOptions, RealTarget};
 use engine::{Control, IoPath};
-use mark::{Around, Direction, Earlier, Engines, NoKeeper, Options, findings};
+use mark::{Around, Deciding, Direction, Earlier, Engines, NoKeeper, Options, findings};
 use stats::{Evidence, Proof, Verdict};
 use workload::plan::{Content, Order, Plan, Share, Step};
 
@@ -40,6 +40,9 @@ fn reads(test: &str) -> Plan {
         order: Order::Interleaved,
         cache_probe: Nanos::ZERO,
         until: None,
+        decides: Deciding::Never,
+        at_least_ios: None,
+        settle: Nanos::ZERO,
         seed: 1,
         region: None,
         content: Content::default(),

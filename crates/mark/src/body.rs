@@ -8,6 +8,7 @@ use crate::burst::Writes;
 use crate::cache;
 use crate::imported::Imported;
 use crate::options::Direction;
+use crate::states::States;
 
 /// Confidence of every interval that a mark shows.
 pub const CONFIDENCE: f64 = 0.95;
@@ -72,10 +73,17 @@ pub struct Setup {
     pub warm_up_ns: Nanos,
     /// Idle time before a run.
     pub pause_ns: Nanos,
+    /// Time waited, beyond the pauses, for the drive to recover from writes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub settle_ns: Nanos,
     /// Root seed.
     pub seed: u64,
     /// Position of each counted run in the order of execution, by test.
     pub order: Vec<Vec<u32>>,
+}
+
+fn is_zero(span: &Nanos) -> bool {
+    *span == Nanos::ZERO
 }
 
 /// One test.
@@ -104,11 +112,36 @@ pub struct Test {
     /// Of writes: the burst, and what is sustained; absent of tests that read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes: Option<Writes>,
+    /// States of the drive during the runs; absent where there was one. With `states.answer`, `mb_s` and `iops` are of the runs
+    /// in that state alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states: Option<States>,
     /// The six proofs.
     pub proofs: Proofs,
 }
 
+/// How far a result can be relied on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reliability {
+    /// All six proofs are proven.
+    Confirmed,
+    /// It is a property of the drive, and a proof is missing or speaks against its value.
+    Provisional,
+    /// It is no property of the drive.
+    Rejected,
+}
+
 impl Test {
+    /// How far its numbers can be relied on.
+    pub fn reliability(&self) -> Reliability {
+        let proven = |(_, proof): &(&str, &Proof)| proof.verdict == Verdict::Proven;
+        match self.headline {
+            false => Reliability::Rejected,
+            true if self.proofs.named().iter().all(proven) => Reliability::Confirmed,
+            true => Reliability::Provisional,
+        }
+    }
+
     /// What is done in it; `None` of a plan's step that is none of the directions, and of a word that this version does not know.
     pub fn direction(&self) -> Option<Direction> {
         Direction::of_word(&self.op)
@@ -122,7 +155,7 @@ impl Test {
 }
 
 /// One counted run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Bytes transferred in the measured window.
     pub bytes: u64,

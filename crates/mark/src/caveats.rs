@@ -226,7 +226,7 @@ pub(crate) fn of_test(
     if proofs.pattern.verdict == Verdict::Refuted {
         add("pattern", proofs.pattern.reason.clone(), Run::LargerSpan.into());
     }
-    if let Some((low_center, high_center, share_high)) = case.two_modes() {
+    if let Some((low_center, high_center, share_high)) = case.series.two_modes() {
         let cause = format!(
             "{:.0}% of the runs lie around {} MB/s and the others around {}",
             share_high * 100.0,
@@ -234,6 +234,15 @@ pub(crate) fn of_test(
             mb_s(low_center)
         );
         add("two_modes", cause, Run::FindAlternation.into());
+    }
+    if let Some(most) = case.stirred.iter().copied().reduce(f64::max) {
+        let cause = format!(
+            "{} of {} runs began before the drive had recovered from earlier writes: small reads took up to {most:.1}x as long as \
+             when it was idle",
+            case.stirred.len(),
+            case.runs().len(),
+        );
+        add("not_settled", cause, Run::LongerSettle.into());
     }
     if proofs.steady.verdict == Verdict::Refuted {
         add(

@@ -12,7 +12,9 @@ use workload::plan::{Arrival, Phase, Plan, PlanError, Region, Step, Stop};
 use workload::schedule::{Slot, schedule};
 
 use crate::body::CONFIDENCE;
+use crate::more_runs::needs_more;
 use crate::run::{Kept, RunFigures, TracedRun};
+use crate::settle::{Settled, Settling};
 
 /// Why a mark could not be made.
 #[derive(Debug, Error)]
@@ -153,6 +155,8 @@ pub struct Executed {
     pub region: Region,
     /// Bytes that each run wrote, by its position; those that are not counted are among them.
     pub written: Vec<(u32, Bytes)>,
+    /// Mean latency of small reads some time after the last run, in nanoseconds, where runs wrote.
+    pub idle_ns: Option<f64>,
 }
 
 impl Executed {
@@ -169,6 +173,7 @@ impl Executed {
             resumed_after: None,
             region,
             written: Vec::new(),
+            idle_ns: None,
         }
     }
 }
@@ -285,21 +290,31 @@ pub fn execute(
     }
     let mut clock = Elapsed { began: target.now(), before: Nanos::ZERO };
     let mut earlier = Queue { runs: earlier.runs.into(), replay: earlier.replay };
-    for slot in schedule(plan) {
+    let mut slots = schedule(plan);
+    let mut last = Nanos::ZERO;
+    let mut settling = Settling::new(plan, region, target.info().logical_block_bytes);
+    while let Some(slot) =
+        slots.next_with(&mut |step| needs_more(plan, step, &executed.tests[step].runs, last))
+    {
         let step = &plan.steps[slot.step];
         let known = earlier.next(&slot, step)?;
         if known.is_none() && executed_enough(plan, &slot, &mut executed, clock.at(target.now())) {
             break;
         }
         if let Some(kept) = known.as_ref().filter(|_| !earlier.replay) {
-            clock.before = Nanos(kept.at_ns);
+            (clock.before, last) = (Nanos(kept.at_ns), Nanos(kept.at_ns));
             executed.resumed_after = Some(slot.position + 1);
+            settling.iter_mut().for_each(|settling| settling.resumed(kept));
             count(&mut executed, slot.step, kept.clone());
             continue;
         }
         keeper.turn(slot.position);
         announce(plan, &slot, step, target.now(), keeper);
         rest(target, plan.schedule.pause, control);
+        let settled = match &mut settling {
+            Some(settling) => settling.wait(target, environment, control, keeper)?,
+            None => None,
+        };
         let seeded = (region, plan.content, slot.seed);
         let mut samples = match engines.other(step) {
             Some(way) => way.run(environment, step, seeded, control, keeper)?,
@@ -325,15 +340,23 @@ pub fn execute(
             }
             break;
         }
-        let kept = keep(&slot, step, &samples, clock.at(target.now()));
+        settling.iter_mut().for_each(|settling| settling.ran(step));
+        let kept = keep(&slot, step, &samples, (clock.at(target.now()), settled));
         tell(&kept, keeper);
         match known {
             None => keeper.over(&kept, &samples),
             Some(known) if known == kept => {}
             Some(_) => return Err(MarkError::diverged(&slot, step)),
         }
+        last = Nanos(kept.at_ns);
         count(&mut executed, slot.step, kept);
         keeper.stands(&executed, slot.step);
+    }
+    if let Some(settling) = &mut settling
+        && !executed.interrupted
+        && executed.broken.is_none()
+    {
+        executed.idle_ns = settling.end(target, environment, control)?;
     }
     Ok(executed)
 }
@@ -421,9 +444,16 @@ fn announce(plan: &Plan, slot: &Slot, step: &Step, now: Time, sink: &mut dyn Run
     });
 }
 
-fn keep(slot: &Slot, step: &Step, samples: &Samples, at: Nanos) -> Kept {
+fn keep(
+    slot: &Slot,
+    step: &Step,
+    samples: &Samples,
+    (at, settled): (Nanos, Option<Settled>),
+) -> Kept {
     let (figures, latencies) = RunFigures::new(slot.position, samples)
-        .map_or_else(Default::default, |(figures, latencies)| (Some(figures), latencies));
+        .map_or_else(Default::default, |(figures, latencies)| {
+            (Some(RunFigures { settled, ..figures }), latencies)
+        });
     Kept {
         position: slot.position,
         step: step.name.clone(),

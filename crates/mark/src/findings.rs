@@ -1,9 +1,9 @@
 //! From the runs of a mark to what they mean.
 
-use block::Op;
+use block::{Nanos, Op};
 use stats::{
-    Better, Decision, StopRule, Unit, coefficient_of_variation, median_interval, median_quantity,
-    range_over_mean, two_modes,
+    Better, Decision, OrderInterval, StopRule, Unit, coefficient_of_variation, median_interval,
+    median_quantity, range_over_mean,
 };
 use workload::plan::{OpShare, Phase, Plan, Step, Until};
 
@@ -13,18 +13,13 @@ use crate::caveats;
 use crate::execute::{Executed, TestRuns};
 use crate::notation::{Pattern, TestSpec};
 use crate::options::Direction;
-use crate::proofs::{self, Case};
+use crate::proofs::{self, Case, RunSeries};
 use crate::run::latency;
+use crate::settle::{self, Settled};
+use crate::states;
 
 pub use crate::body::CONFIDENCE;
 pub use crate::context::Context;
-
-/// Seed of the two-mode test's null distribution: fixed, so that the same runs get the same answer.
-const MODES_SEED: u64 = 1985;
-
-fn rates(runs: &TestRuns) -> Vec<f64> {
-    runs.runs.iter().map(|r| r.run.mb_s).collect()
-}
 
 /// Counted runs of each test that were planned, where it ended before they were made.
 fn missing(plan: &Plan, executed: &Executed) -> Option<u32> {
@@ -75,9 +70,10 @@ fn case<'a>(
     context: &'a Context<'_>,
 ) -> Option<Case<'a>> {
     let (step, runs) = (plan.steps.get(index)?, executed.tests.get(index)?);
+    let phase = step.phases.iter().find(|p| p.measured)?;
     Some(Case {
         step,
-        phase: step.phases.iter().find(|p| p.measured)?,
+        phase,
         test: runs,
         failed: executed.failed.iter().filter(|run| run.step == step.name).collect(),
         info: context.info,
@@ -90,19 +86,45 @@ fn case<'a>(
         direct: context.direct,
         polling: context.polling,
         cache: context.cache.as_ref(),
-        modes: two_modes(&rates(runs), MODES_SEED),
+        stirred: stirred(executed, runs),
+        series: RunSeries::new(&runs.runs, phase.block, enough(plan)),
     })
+}
+
+/// Runs that would have been enough to decide.
+fn enough(plan: &Plan) -> u32 {
+    let may_add = plan.schedule.decide_within > Nanos::ZERO;
+    if may_add { plan.schedule.runs } else { u32::MAX }
+}
+
+/// Of the runs of `test`, those that began before the drive had recovered from writes, seen from all runs of the mark.
+fn stirred(executed: &Executed, test: &TestRuns) -> Vec<f64> {
+    let all = executed.tests.iter().flat_map(|test| &test.runs);
+    let mut looks: Vec<(u32, Settled)> =
+        all.filter_map(|run| Some((run.position, run.settled?))).collect();
+    looks.sort_by_key(|(position, _)| *position);
+    let settled: Vec<Settled> = looks.iter().map(|(_, settled)| *settled).collect();
+    let is_of_test = |position| test.runs.iter().any(|run| run.position == position);
+    let found = settle::stirred(&settled, executed.idle_ns).into_iter();
+    found.filter(|(index, _)| is_of_test(looks[*index].0)).map(|(_, times)| times).collect()
 }
 
 fn tested(case: &Case<'_>, executed: &Executed, until: Option<Until>) -> Test {
     let proofs = proofs::judge(case);
     let writes = burst::find(case, &proofs, executed);
-    Test { writes, ..test(case.step, case.phase, case.test, proofs, until) }
+    let states = states::find(case, writes.as_ref());
+    Test { writes, states, ..test(case, proofs, until) }
 }
 
-fn test(step: &Step, phase: &Phase, runs: &TestRuns, proofs: Proofs, until: Option<Until>) -> Test {
-    let rates = rates(runs);
-    let iops: Vec<f64> = runs.runs.iter().map(|r| r.run.iops).collect();
+fn test(case: &Case<'_>, proofs: Proofs, until: Option<Until>) -> Test {
+    let (step, phase, runs) = (case.step, case.phase, case.test);
+    let first = case.series.unsettled();
+    let rates = case.rates().split_off(first);
+    let iops: Vec<f64> = runs.runs[first..].iter().map(|r| r.run.iops).collect();
+    let spread = |values: &[f64], unit| match case.series.is_extended && until.is_none() {
+        true => spread_within(values, unit, case.series.interval_of(values)),
+        false => spread(values, unit, until),
+    };
     Test {
         name: name(step, phase),
         op: word(step, &phase.ops),
@@ -111,10 +133,11 @@ fn test(step: &Step, phase: &Phase, runs: &TestRuns, proofs: Proofs, until: Opti
         threads: step.submitters,
         headline: proofs.hold() && runs.tells_rate(),
         runs: runs.runs.iter().map(|r| r.run.clone()).collect(),
-        mb_s: spread(&rates, Unit::MbPerS, until),
-        iops: spread(&iops, Unit::Iops, until),
+        mb_s: spread(&rates, Unit::MbPerS),
+        iops: spread(&iops, Unit::Iops),
         latency_ns: latency(&runs.latencies),
         writes: None,
+        states: None,
         proofs,
     }
 }
@@ -151,7 +174,6 @@ fn word(step: &Step, ops: &[OpShare]) -> String {
 /// and sometimes wider cannot be compared from one run to the next. Under a stop rule it is the rule's
 /// own, which is wider: it allows for having looked at the runs before, with the wish to stop.
 pub(crate) fn spread(values: &[f64], unit: Unit, until: Option<Until>) -> Spread {
-    let median = median_quantity(values, CONFIDENCE, unit, Better::Higher);
     let interval = match until {
         None => median_interval(values, CONFIDENCE),
         Some(until) => {
@@ -162,6 +184,11 @@ pub(crate) fn spread(values: &[f64], unit: Unit, until: Option<Until>) -> Spread
             }
         }
     };
+    spread_within(values, unit, interval)
+}
+
+fn spread_within(values: &[f64], unit: Unit, interval: Option<OrderInterval>) -> Spread {
+    let median = median_quantity(values, CONFIDENCE, unit, Better::Higher);
     Spread {
         median: median.map(|m| m.value),
         low: interval.map(|i| i.low),
@@ -201,6 +228,10 @@ fn setup(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Setup {
         duration_ns: measured(true),
         warm_up_ns: measured(false),
         pause_ns: plan.schedule.pause,
+        settle_ns: (executed.tests.iter().flat_map(|test| &test.runs))
+            .filter_map(|run| run.settled)
+            .map(|settled| settled.waited_ns)
+            .sum(),
         seed: plan.seed,
         order: executed.tests.iter().map(|t| t.runs.iter().map(|r| r.position).collect()).collect(),
     }

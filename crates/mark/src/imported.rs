@@ -163,6 +163,7 @@ fn setup(tool: &str, told: &Told, tests: &[(String, Vec<&Source>)]) -> Setup {
         duration_ns: told.duration_ns.unwrap_or_default(),
         warm_up_ns: told.warm_up_ns.unwrap_or_default(),
         pause_ns: Nanos::ZERO,
+        settle_ns: Nanos::ZERO,
         seed: told.seed.unwrap_or(0),
         order: tests.iter().map(order).collect(),
     }
@@ -186,6 +187,7 @@ fn test(name: &str, sources: &[&Source], tool: &str) -> Test {
         iops: spread(&iops, Unit::Iops, None),
         latency_ns: of_all(sources, &runs),
         writes: None,
+        states: None,
         proofs: proofs(tool, sources.len()),
         runs,
     }

@@ -19,11 +19,14 @@ pub mod explain;
 pub mod findings;
 pub mod imported;
 mod look_again;
+mod more_runs;
 pub mod notation;
 pub mod options;
 mod proofs;
 pub mod repeat;
 mod run;
+mod settle;
+pub mod states;
 pub mod sweep;
 pub mod trend;
 
@@ -35,5 +38,6 @@ pub use execute::{
 };
 pub use look_again::look_again;
 pub use notation::{Pattern, TestSpec};
-pub use options::{Direction, Options, Profile};
+pub use options::{Deciding, Direction, Options, Profile};
 pub use run::{Kept, RunFigures, TracedRun};
+pub use settle::Settled;

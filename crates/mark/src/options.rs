@@ -119,6 +119,17 @@ impl From<Direction> for String {
     }
 }
 
+/// Time for runs beyond the planned ones, of tests that those leave undecided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deciding {
+    /// None, as where the count of runs was asked for.
+    Never,
+    /// Half as much again as the planned runs take.
+    ByHalf,
+    /// So that all runs together take about this long.
+    Within(Nanos),
+}
+
 /// What a mark is asked to do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -132,6 +143,8 @@ pub struct Options {
     pub warm_up: Nanos,
     /// Idle time before each run.
     pub pause: Nanos,
+    /// Most time that a run in the wake of writes waits until the drive is as quick as before them; zero for none.
+    pub settle: Nanos,
     /// Runs of each test; the least count under `until`.
     pub runs: u32,
     /// Runs of each test that are made and not counted.
@@ -142,6 +155,10 @@ pub struct Options {
     pub cache_probe: Nanos,
     /// Goes on until the medians are this precise.
     pub until: Option<Until>,
+    /// Tests that `runs` leave undecided get more of them.
+    pub decides: Deciding,
+    /// A measured phase of one submitter goes on until this many I/Os have completed, up to [`Stop::LONGEST`] times its time.
+    pub at_least_ios: Option<u64>,
     /// Root of all randomness.
     pub seed: u64,
     /// Part of the target to use; all of it when absent.
@@ -163,11 +180,14 @@ impl Default for Options {
             duration: Options::DURATION,
             warm_up: Options::WARM_UP,
             pause: Options::PAUSE,
+            settle: Options::SETTLE,
             runs: Options::RUNS,
             discard_first: 0,
             order: Order::ReadsFirst,
             cache_probe: Schedule::CACHE_PROBE,
             until: None,
+            decides: Deciding::ByHalf,
+            at_least_ios: Some(Options::AT_LEAST_IOS),
             seed: 0,
             region: None,
             content: Content::default(),
@@ -184,8 +204,12 @@ impl Options {
     pub const WARM_UP: Nanos = Nanos::millis(1_000);
     /// Idle time before a run by default: lets the drive finish what the run before left it.
     pub const PAUSE: Nanos = Nanos::millis(200);
+    /// Longest wait for an idle drive by default: what most drives need to empty their memory.
+    pub const SETTLE: Nanos = Nanos::secs(5);
     /// The fewest runs that have a 95% interval of the median.
     pub const RUNS: u32 = 6;
+    /// I/Os of which one more or less, at the end of a run, is under 2%.
+    pub const AT_LEAST_IOS: u64 = 64;
     /// Length of the measured phase with `--quick`.
     pub const QUICK_DURATION: Nanos = Nanos::millis(500);
     /// Warm-up with `--quick`.
@@ -195,11 +219,12 @@ impl Options {
 
     /// The plan that does this.
     pub fn plan(&self) -> Plan {
-        let steps = self
+        let steps: Vec<Step> = self
             .directions
             .iter()
             .flat_map(|d| self.tests.iter().map(|t| self.step(*t, *d)))
             .collect();
+        let planned = Nanos(self.run_time().0.saturating_mul(steps.len() as u64));
         Plan {
             schema: SCHEMA.to_owned(),
             seed: self.seed,
@@ -210,11 +235,25 @@ impl Options {
                 order: self.order,
                 discard_first: self.discard_first,
                 pause: self.pause,
+                settle: self.settle,
                 cache_probe: self.cache_probe,
+                decide_within: match self.decides {
+                    _ if self.until.is_some() => Nanos::ZERO,
+                    Deciding::Never => Nanos::ZERO,
+                    Deciding::ByHalf => Nanos(planned.0.saturating_add(planned.0 / 2)),
+                    Deciding::Within(span) => span,
+                },
                 until: self.until,
             },
             steps,
         }
+    }
+
+    /// Time of all runs of one test.
+    fn run_time(&self) -> Nanos {
+        let one = self.pause + self.warm_up + self.duration;
+        let runs = u64::from(self.runs) + u64::from(self.discard_first);
+        Nanos(one.0.saturating_mul(runs))
     }
 
     fn step(&self, test: TestSpec, direction: Direction) -> Step {
@@ -236,7 +275,10 @@ impl Options {
         if self.warm_up > Nanos::ZERO {
             phases.push(phase("warm-up", false, self.warm_up));
         }
-        phases.push(phase("measure", true, self.duration));
+        let mut measure = phase("measure", true, self.duration);
+        // Submitters that were put off apart would measure each other's end.
+        measure.stop.at_least_ios = self.at_least_ios.filter(|_| test.threads == 1);
+        phases.push(measure);
         if direction != Direction::Read {
             phases.push(Phase {
                 name: "flush".to_owned(),
@@ -262,11 +304,14 @@ mod tests {
             duration: Options::DURATION,
             warm_up: Options::WARM_UP,
             pause: Options::PAUSE,
+            settle: Options::SETTLE,
             runs: Options::RUNS,
             discard_first: 0,
             order: Order::Interleaved,
             cache_probe: Schedule::CACHE_PROBE,
             until: None,
+            decides: Deciding::ByHalf,
+            at_least_ios: Some(Options::AT_LEAST_IOS),
             seed: 7,
             region: None,
             content: Content::default(),
@@ -301,6 +346,8 @@ mod tests {
             .sum();
         // 40 s are left for filling the test file, flushes and the calibration.
         assert!(Nanos(one.0 * u64::from(options.runs)) <= Nanos::secs(205), "{one}");
+        // Those that are left undecided have their answer within about five.
+        assert!(plan.schedule.decide_within <= Nanos::secs(305), "{plan:?}");
     }
 
     #[test]

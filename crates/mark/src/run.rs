@@ -7,9 +7,10 @@ use stats::LatencyHistogram;
 use workload::audit::AuditSummary;
 
 use crate::body::{Latency, Run};
+use crate::settle::Settled;
 
 /// One run of one test, reduced to what findings need.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunFigures {
     /// Position in the order of execution.
     pub position: u32,
@@ -31,6 +32,9 @@ pub struct RunFigures {
     pub before: Snapshot,
     /// Counters after.
     pub after: Snapshot,
+    /// How the drive stood before it; absent where nothing had been written, or that was not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<Settled>,
 }
 
 /// A run that is over, in the form that a record keeps and a resumed mark begins with.
@@ -69,6 +73,7 @@ impl RunFigures {
             audit: samples.audit.clone(),
             before: samples.before.clone(),
             after: samples.after.clone(),
+            settled: None,
         };
         Some((figures, latencies))
     }

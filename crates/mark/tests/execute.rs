@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use block::{Bytes, Event, Nanos, Outcome, RunSink, Target};
 use drivescope_mark::{
-    Around, Direction, Earlier, Engines, Executed, FailedRun, Keeper, Kept, MarkError, NoKeeper,
-    Options, TracedRun, execute,
+    Around, Deciding, Direction, Earlier, Engines, Executed, FailedRun, Keeper, Kept, MarkError,
+    NoKeeper, Options, TracedRun, execute,
 };
 use engine::{Control, Samples};
 use metronome::{Metronome, Nowhere};
@@ -46,6 +46,7 @@ fn plan(change: impl FnOnce(&mut Options)) -> Plan {
         runs: 3,
         discard_first: 1,
         seed: 11,
+        decides: Deciding::Never,
         ..Options::default()
     };
     change(&mut options);

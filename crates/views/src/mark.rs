@@ -2,8 +2,9 @@
 
 use block::{Bytes, DriveKind, Medium, Nanos};
 use mark::Body;
-use mark::body::{Latency, Spread, Test};
+use mark::body::{Latency, Reliability, Spread, Test};
 use mark::cache::{Answer, Found, Held};
+use mark::states::{Cause, State};
 use report::number;
 use report::{Cell, Group, RateUnit, Row, Sheet, Standing, Tone};
 use stats::{Better, Caveat, Quantity, Unit, Verdict};
@@ -33,10 +34,13 @@ fn caveats(verb: &str, body: &Body) -> Vec<Caveat> {
 
 /// The result in one line, for a list of runs.
 pub fn headline(body: &Body) -> String {
-    let standing = body.tests.iter().filter(|t| t.headline).count();
+    let confirmed = |test: &&Test| test.reliability() == Reliability::Confirmed;
     let stand = match &body.imported {
         Some(imported) => format!("as {} tells", imported.tool),
-        None => format!("{standing} of {} numbers stand", body.tests.len()),
+        None => {
+            let confirmed = body.tests.iter().filter(confirmed).count();
+            format!("{confirmed} of {} confirmed", number::counted(body.tests.len(), "result"))
+        }
     };
     let first = body.tests.iter().find(|t| t.headline);
     match first.and_then(|test| Some((test, test.mb_s.quantity(Unit::MbPerS)?))) {
@@ -77,7 +81,11 @@ fn facts(body: &Body) -> Vec<String> {
     if runs == 0 && body.stack.is_memory() {
         return vec![region, format!("not measured; seed {}", setup.seed)];
     }
-    let runs = number::counted(runs, "run");
+    let fewest = body.tests.iter().map(|t| t.runs.len()).filter(|n| *n > 0).min().unwrap_or(0);
+    let runs = match fewest < runs && !body.interrupted {
+        true => format!("{fewest} to {runs} runs"),
+        false => number::counted(runs, "run"),
+    };
     // A plan may bound its phases by bytes or I/Os instead.
     let timed = match (setup.duration_ns, setup.warm_up_ns) {
         (Nanos::ZERO, _) => String::new(),
@@ -170,6 +178,7 @@ fn row(test: &Test, body: &Body, rate: RateUnit) -> Row {
         (
             Standing::Stands(cells(test, throughput, iops, body.imported.is_some())),
             std::iter::once(spread(&test.mb_s, throughput, rate) + &mean(test, body))
+                .chain(states(test, rate))
                 .chain(burst(test, rate))
                 .collect(),
         )
@@ -205,6 +214,28 @@ fn spread(mb_s: &Spread, median: Quantity, rate: RateUnit) -> String {
         number::share(mb_s.cv),
         best.map_or("none".to_owned(), |best| number::value(&best, rate))
     )
+}
+
+/// States of the drive, where there were several.
+fn states(test: &Test, rate: RateUnit) -> Option<String> {
+    let states = test.states.as_ref()?;
+    let median = test.mb_s.quantity(Unit::MbPerS)?;
+    let all = test.runs.len();
+    let value = |state: &State| {
+        let value = Quantity { value: state.mb_s, low: None, high: None, ..median };
+        format!("{} {}", number::value(&value, rate), rate.name())
+    };
+    let parts: Vec<String> = (states.states.iter())
+        .map(|state| format!("{} in {} of {all} runs", value(state), state.runs.len()))
+        .collect();
+    let parts = parts.join(", then ");
+    Some(match states.cause {
+        Cause::WriteCache => format!("two states: {parts}, when a cache for writes was full"),
+        Cause::Settling => format!("two states: {parts}, when the drive had settled"),
+        Cause::Alternating => {
+            format!("two states, back and forth: {}", parts.replace(", then ", " and "))
+        }
+    })
 }
 
 /// Where the rate of writes fell for good.
@@ -248,35 +279,32 @@ fn withdrawn(test: &Test, median: Quantity, body: &Body, rate: RateUnit) -> Stan
     Standing::Withdrawn { reason, instead: format!("measured: {value} {} {what}", rate.name()) }
 }
 
-/// One sentence, and how it stands.
+/// One sentence, and how good it is.
 fn closing(body: &Body) -> (String, Tone) {
     let tests = body.tests.len();
-    let standing = body.tests.iter().filter(|t| t.headline).count();
-    let proven = |t: &&Test| t.proofs.named().iter().all(|(_, p)| p.verdict == Verdict::Proven);
-    let full = body.tests.iter().filter(proven).count();
     if let Some(imported) = &body.imported {
         return (super::imported::closing(imported, tests), Tone::Mixed);
     }
-    let all = if tests == 1 {
-        "The number stands".to_owned()
-    } else {
-        format!("All {tests} numbers stand")
-    };
     if body.interrupted {
         let made = body.tests.iter().filter(|t| !t.runs.is_empty()).count();
         return (format!("Ended early: {made} of {tests} tests have counted runs."), Tone::Bad);
     }
-    match standing {
-        0 => ("No number stands: this is not the speed of a drive.".to_owned(), Tone::Bad),
-        _ if standing < tests => {
-            let gone = tests - standing;
-            (format!("{standing} of {tests} numbers stand; {gone} withdrawn."), Tone::Bad)
-        }
-        _ if full == tests => (format!("{all}, with all six proofs."), Tone::Good),
-        _ => {
-            let text =
-                format!("{all}; {full} of {tests} with all six proofs, the others as marked.");
-            (text, Tone::Mixed)
-        }
+    let count = |of| body.tests.iter().filter(|test| test.reliability() == of).count();
+    let [confirmed, provisional, rejected] =
+        [Reliability::Confirmed, Reliability::Provisional, Reliability::Rejected].map(count);
+    if rejected == tests {
+        return ("All results rejected: this is not the speed of a drive.".to_owned(), Tone::Bad);
     }
+    if confirmed == tests {
+        return match tests {
+            1 => ("The result is confirmed.".to_owned(), Tone::Good),
+            _ => (format!("All {tests} results confirmed."), Tone::Good),
+        };
+    }
+    let words = ["confirmed", "provisional (marked ? or ✗)", "rejected"];
+    let parts = [confirmed, provisional, rejected].into_iter().zip(words);
+    let parts: Vec<String> =
+        parts.filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    let tone = if rejected > 0 { Tone::Bad } else { Tone::Mixed };
+    (format!("Of {}: {}.", number::counted(tests, "result"), parts.join(", ")), tone)
 }

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use crate::address::{Address, BlockShare, Cursors, Share, Zone};
+pub use crate::repetition::{Order, Schedule, Until};
+pub use crate::stop::Stop;
 use crate::{address, units};
 
 /// The schema that this version writes and reads.
@@ -56,76 +58,6 @@ pub struct Content {
     pub compressible_percent: u8,
     /// Share of 4 KiB blocks that repeat an earlier one, in percent.
     pub dedup_percent: u8,
-}
-
-/// How often and in which order steps run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Schedule {
-    /// Runs of each step; the least count when `until` is set.
-    pub runs: u32,
-    /// Order of the runs.
-    pub order: Order,
-    /// Runs of each step before the counted ones, whose numbers are kept and not used.
-    pub discard_first: u32,
-    /// Idle time before each run.
-    #[serde(with = "units::nanos")]
-    pub pause: Nanos,
-    /// Most time for telling the drive's cache from its medium by reading again, after the runs and only where it decides
-    /// what they show; zero for never.
-    #[serde(with = "units::nanos", skip_serializing_if = "is_usual")]
-    pub cache_probe: Nanos,
-    /// Goes on until the numbers are good enough.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<Until>,
-}
-
-impl Default for Schedule {
-    fn default() -> Self {
-        Schedule {
-            runs: 1,
-            order: Order::Interleaved,
-            discard_first: 0,
-            pause: Nanos::ZERO,
-            cache_probe: Schedule::CACHE_PROBE,
-            until: None,
-        }
-    }
-}
-
-impl Schedule {
-    /// Time for the drive's cache by default: enough for some tens of MiB of a disk.
-    pub const CACHE_PROBE: Nanos = Nanos::secs(1);
-}
-
-/// What every plan without a word about it has.
-fn is_usual(cache_probe: &Nanos) -> bool {
-    *cache_probe == Schedule::CACHE_PROBE
-}
-
-/// Order of the runs of several steps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Order {
-    /// Randomised complete blocks: every step once, in an order drawn anew for each block.
-    #[default]
-    Interleaved,
-    /// The same for the steps that only read, and after them for those that alter the target: no read is made in the wake of
-    /// a write. Under a stop rule, each round beyond the least count begins with the reads.
-    ReadsFirst,
-    /// All runs of a step before the next step.
-    Blocked,
-}
-
-/// A stop rule on the precision of the medians.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Until {
-    /// Stop when the interval of every step's median is within this share of it on both sides, in percent.
-    pub half_width_percent: f64,
-    /// Stop in any case when this much time has gone by.
-    #[serde(with = "units::nanos")]
-    pub budget: Nanos,
 }
 
 /// One kind of load, from idle to idle.
@@ -241,21 +173,6 @@ pub enum Gaps {
     Exponential,
 }
 
-/// When a phase ends: at the first of the limits that are given.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Stop {
-    /// After this time.
-    #[serde(with = "units::optional_nanos", skip_serializing_if = "Option::is_none")]
-    pub after: Option<Nanos>,
-    /// After this many bytes have been transferred, over all submitters; a submitter takes an equal share.
-    #[serde(with = "units::optional_bytes", skip_serializing_if = "Option::is_none")]
-    pub bytes: Option<Bytes>,
-    /// After this many I/Os, over all submitters; a submitter takes an equal share.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ios: Option<u64>,
-}
-
 /// What is wrong with a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
@@ -324,7 +241,9 @@ impl Plan {
                 return wrong(field, format!("{percent} is not a share; write 0 to 100"));
             }
         }
-        self.schedule.check()?;
+        if let Err((field, what)) = self.schedule.check() {
+            return wrong(&format!("schedule.{field}"), what);
+        }
         if self.steps.is_empty() {
             return wrong("step", "the plan has no step; add a [[step]]");
         }
@@ -456,29 +375,6 @@ impl Plan {
     }
 }
 
-impl Schedule {
-    fn check(&self) -> Result<(), PlanError> {
-        if self.runs == 0 {
-            return wrong("schedule.runs", "at least one run is needed");
-        }
-        if let Some(until) = self.until {
-            if !(until.half_width_percent > 0.0 && until.half_width_percent <= 100.0) {
-                return wrong(
-                    "schedule.until.half_width_percent",
-                    "write a share above 0 and up to 100",
-                );
-            }
-            if until.budget == Nanos::ZERO {
-                return wrong(
-                    "schedule.until.budget",
-                    "write how long the run may take, such as 5m",
-                );
-            }
-        }
-        Ok(())
-    }
-}
-
 impl Step {
     /// Most submitters: on a real drive each is a thread with a ring and buffers of its own.
     pub const SUBMITTERS_MAX: u16 = 1024;
@@ -511,6 +407,11 @@ impl Step {
     /// How long the step takes, when every phase has a time limit.
     pub fn planned(&self) -> Option<Nanos> {
         self.phases.iter().map(|p| p.stop.after).sum::<Option<Nanos>>()
+    }
+
+    /// Time that the phases with a time limit take.
+    pub fn planned_at_least(&self) -> Nanos {
+        self.phases.iter().filter_map(|phase| phase.stop.after).sum()
     }
 
     fn check(&self) -> Result<(), PlanError> {
@@ -566,19 +467,8 @@ impl Phase {
         {
             return wrong(&format!("{place}, arrival.per_s"), "write a rate above 0");
         }
-        if self.stop == Stop::default() {
-            return wrong(&format!("{place}, stop"), "write after, bytes or ios, or it never ends");
-        }
-        if [self.stop.after.map(|n| n.0), self.stop.bytes.map(|b| b.0), self.stop.ios]
-            .contains(&Some(0))
-        {
-            return wrong(&format!("{place}, stop"), "a limit of 0 measures nothing; leave it out");
-        }
-        if !self.transfers() && self.stop.after.is_none() && self.stop.ios.is_none() {
-            return wrong(
-                &format!("{place}, stop"),
-                "flushes transfer no bytes; write after or ios",
-            );
+        if let Err(what) = self.stop.check(self.transfers()) {
+            return wrong(&format!("{place}, stop"), what);
         }
         let total: u32 = self.ops.iter().map(|o| u32::from(o.percent)).sum();
         if total != 100 || self.ops.iter().any(|o| o.percent == 0) {

@@ -1,5 +1,7 @@
 //! Which step runs when, with which seed.
 
+use block::Nanos;
+
 use crate::plan::{Order, Phase, Plan};
 use crate::rng::{Rng, mix, purpose};
 
@@ -37,6 +39,9 @@ pub struct Slot {
 /// interleaved steps until half of their counted runs are made, then all runs of each blocked step, the
 /// steps in an order that is drawn, and then the blocks that are left. So both kinds lie around the same
 /// moment, and what changes steadily with time falls on both alike.
+///
+/// With `schedule.decide_within`, [`Schedule::next_with`] adds rounds of the steps that need more runs: of those that only read
+/// before the others begin, where they come first.
 pub fn schedule(plan: &Plan) -> Schedule {
     let steps = plan.steps.len();
     let runs = plan.schedule.runs.saturating_add(plan.schedule.discard_first);
@@ -51,7 +56,11 @@ pub fn schedule(plan: &Plan) -> Schedule {
         runs,
         laid_out: laid_out(plan, runs),
         next: 0,
+        planned: 0,
         block: (0..steps).collect(),
+        adds: plan.schedule.decide_within > Nanos::ZERO,
+        added: vec![0; steps],
+        round: Vec::new(),
     }
 }
 
@@ -107,14 +116,26 @@ pub struct Schedule {
     /// Step and run of each position, where they do not follow from it.
     laid_out: Vec<(usize, u32)>,
     next: u32,
+    /// Planned runs so far.
+    planned: u32,
     /// Order of the steps in the current block.
     block: Vec<usize>,
+    /// Steps may get more runs than planned.
+    adds: bool,
+    /// Runs beyond the planned ones, by step.
+    added: Vec<u32>,
+    /// Steps that are left of a round of such runs.
+    round: Vec<usize>,
 }
 
 impl Schedule {
     /// Count of positions known so far: all of them, or, under a stop rule, the least count and then
     /// the end of the block that the last slot came from.
     pub fn len_known(&self) -> u32 {
+        if self.adds {
+            let added: u32 = self.added.iter().sum();
+            return self.least.saturating_add(added + self.round.len() as u32);
+        }
         let steps = self.names.len().max(1) as u64;
         let begun = u64::from(self.next).div_ceil(steps) * steps;
         self.least.max(u32::try_from(begun).unwrap_or(u32::MAX))
@@ -150,29 +171,70 @@ impl Schedule {
     }
 }
 
+impl Schedule {
+    /// The next run. `needs_more` is asked of each step before each round of runs beyond the planned ones.
+    pub fn next_with(&mut self, needs_more: &mut dyn FnMut(usize) -> bool) -> Option<Slot> {
+        let position = self.next;
+        if position == u32::MAX {
+            return None;
+        }
+        let (step, run) = match self.more(needs_more) {
+            Some(more) => more,
+            None => self.planned_run()?,
+        };
+        self.next += 1;
+        let seed =
+            Rng::for_path(self.root, &[purpose::RUN, self.names[step], u64::from(run)]).next_u64();
+        Some(Slot { position, step, run, counted: run >= self.discard_first, seed })
+    }
+
+    /// A run beyond the planned ones, where those of the reading steps or of all are over.
+    fn more(&mut self, needs_more: &mut dyn FnMut(usize) -> bool) -> Option<(usize, u32)> {
+        let reads = (self.reading.len() as u32).saturating_mul(self.runs);
+        let is_reading = self.planned == reads && reads > 0;
+        if !self.adds || !(is_reading || self.planned == self.least) {
+            return None;
+        }
+        if self.round.is_empty() {
+            let is_of_part =
+                |step: &usize| self.reading.is_empty() || self.reading.contains(step) == is_reading;
+            let all = 0..self.names.len();
+            self.round = all.filter(is_of_part).filter(|step| needs_more(*step)).collect();
+            Rng::for_path(self.root, &[purpose::ORDER, MORE, u64::from(self.next)])
+                .shuffle(&mut self.round);
+        }
+        let step = self.round.pop()?;
+        self.added[step] += 1;
+        Some((step, self.runs + self.added[step] - 1))
+    }
+
+    fn planned_run(&mut self) -> Option<(usize, u32)> {
+        let at = self.planned;
+        let steps = u32::try_from(self.names.len()).ok().filter(|n| *n > 0)?;
+        if at >= self.least && !self.endless {
+            return None;
+        }
+        self.planned += 1;
+        Some(if let Some(slot) = self.laid_out.get(at as usize) {
+            *slot
+        } else if !self.blocked {
+            self.interleaved(at)
+        } else if at < self.least {
+            ((at / self.runs) as usize, at % self.runs)
+        } else {
+            ((at % steps) as usize, at / steps)
+        })
+    }
+}
+
+/// Stream of the order of runs beyond the planned ones; no block of steps has this number.
+const MORE: u64 = u64::MAX - 1;
+
 impl Iterator for Schedule {
     type Item = Slot;
 
     fn next(&mut self) -> Option<Slot> {
-        let position = self.next;
-        let steps = u32::try_from(self.names.len()).ok().filter(|n| *n > 0)?;
-        if position == u32::MAX || (position >= self.least && !self.endless) {
-            return None;
-        }
-        self.next += 1;
-        let (round, within) = (position / steps, position % steps);
-        let (step, run) = if let Some(slot) = self.laid_out.get(position as usize) {
-            *slot
-        } else if !self.blocked {
-            self.interleaved(position)
-        } else if position < self.least {
-            ((position / self.runs) as usize, position % self.runs)
-        } else {
-            (within as usize, round)
-        };
-        let seed =
-            Rng::for_path(self.root, &[purpose::RUN, self.names[step], u64::from(run)]).next_u64();
-        Some(Slot { position, step, run, counted: run >= self.discard_first, seed })
+        self.next_with(&mut |_| false)
     }
 }
 
@@ -231,6 +293,45 @@ mod tests {
         let orders: HashSet<Vec<usize>> =
             slots.chunks(3).map(|block| block.iter().map(|s| s.step).collect()).collect();
         assert!(orders.len() > 2, "the order is drawn for each block: {orders:?}");
+    }
+
+    // Breaks when reads that need more runs are made in the wake of writes, or a step gets a run that nobody asked for.
+    #[test]
+    fn more_runs_come_where_their_part_ends() {
+        let mut plan = plan(&["a", "b", "c", "d"], 3, 0, Order::ReadsFirst);
+        for step in [0, 2] {
+            plan.steps[step].phases[0].ops[0].op = block::Op::Write;
+        }
+        plan.schedule.decide_within = Nanos::secs(300);
+        let mut slots = schedule(&plan);
+        let mut asked = [0; 4];
+        // b needs two more runs, c one, and d one.
+        let mut needs_more = |step: usize| {
+            asked[step] += 1;
+            asked[step] <= [0, 2, 1, 1][step]
+        };
+        let mut made: Vec<Slot> = Vec::new();
+        while let Some(slot) = slots.next_with(&mut needs_more) {
+            made.push(slot);
+        }
+        let of = |step: usize| made.iter().filter(move |slot| slot.step == step);
+        assert_eq!([0, 1, 2, 3].map(|step| of(step).count()), [3, 5, 4, 4]);
+        assert!((0..4).all(|step| of(step).zip(0..).all(|(slot, run)| slot.run == run)));
+        assert!(made.iter().zip(0..).all(|(slot, position)| slot.position == position));
+        assert_eq!(slots.len_known(), 16);
+        let first_write = made.iter().position(|slot| slot.step % 2 == 0).unwrap();
+        assert!(made[first_write..].iter().all(|slot| slot.step % 2 == 0));
+        let seeds: HashSet<u64> = made.iter().map(|slot| slot.seed).collect();
+        assert_eq!(seeds.len(), 16);
+        // The runs that were planned come as they would without.
+        let without = Plan {
+            schedule: crate::plan::Schedule { decide_within: Nanos::ZERO, ..plan.schedule.clone() },
+            ..plan
+        };
+        let key = |slot: &Slot| (slot.step, slot.run, slot.seed);
+        let planned: Vec<_> = schedule(&without).map(|slot| key(&slot)).collect();
+        let these: Vec<_> = made.iter().filter(|slot| slot.run < 3).map(key).collect();
+        assert_eq!(these, planned);
     }
 
     #[test]

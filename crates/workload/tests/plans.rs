@@ -42,10 +42,11 @@ fn arrival() -> impl Strategy<Value = Arrival> {
 }
 
 fn stop() -> impl Strategy<Value = Stop> {
-    let limits =
-        (option::of(1..=u64::MAX), option::of(1..=u64::MAX), option::of(1..=i64::MAX as u64));
-    limits.prop_filter_map("no limit", |(after, bytes, ios)| {
-        let stop = Stop { after: after.map(Nanos), bytes: bytes.map(Bytes), ios };
+    let count = || option::of(1..=i64::MAX as u64);
+    let limits = (option::of(1..=u64::MAX), option::of(1..=u64::MAX), count(), count());
+    limits.prop_filter_map("no limit", |(after, bytes, ios, at_least_ios)| {
+        let at_least_ios = at_least_ios.filter(|_| after.is_some());
+        let stop = Stop { after: after.map(Nanos), bytes: bytes.map(Bytes), ios, at_least_ios };
         (stop != Stop::default()).then_some(stop)
     })
 }
@@ -107,15 +108,19 @@ fn a_schedule() -> impl Strategy<Value = Schedule> {
         half_width_percent,
         budget: Nanos(budget),
     });
-    let times = (any::<u64>(), any::<u64>());
+    let times = (any::<u64>(), any::<u64>(), any::<u64>(), any::<u64>());
     (1..=u32::MAX, order, any::<u32>(), times, option::of(until)).prop_map(
-        |(runs, order, discard_first, (pause, cache_probe), until)| Schedule {
-            runs,
-            order,
-            discard_first,
-            pause: Nanos(pause),
-            cache_probe: Nanos(cache_probe),
-            until,
+        |(runs, order, discard_first, (pause, settle, cache_probe, decide_within), until)| {
+            Schedule {
+                runs,
+                order,
+                discard_first,
+                pause: Nanos(pause),
+                settle: Nanos(settle),
+                cache_probe: Nanos(cache_probe),
+                decide_within: Nanos(if until.is_some() { 0 } else { decide_within }),
+                until,
+            }
         },
     )
 }

@@ -24,6 +24,11 @@ impl Binary {
         Ok(Binary(path))
     }
 
+    /// Another one.
+    pub fn at(path: PathBuf) -> Binary {
+        Binary(path)
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.0

@@ -15,6 +15,7 @@ mod children;
 mod compare;
 mod coverage;
 mod cuts;
+mod decisive;
 mod durable;
 mod engine;
 mod explain;
@@ -99,6 +100,8 @@ enum Name {
     Trend(trend::Options),
     /// How often mark's intervals and verdicts are right on a virtual disk (minutes)
     Coverage(coverage::Options),
+    /// How many numbers of a default mark are confirmed, and right, on virtual drives (minutes)
+    Decisive(decisive::Options),
     /// How often mark's proof of a steady state is right, on windows whose rate is known (a minute)
     MarkSteady(mark_steady::Options),
     /// How often a drive's cache is rightly told by reading again (minutes)
@@ -201,7 +204,8 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 44] = [
+const ALL: [Validation; 45] = [
+    ("decisive", "numbers of a default mark, confirmed and right", || decisive::run(&defaults())),
     ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
     ("mark-steady", "mark's proof of a steady state, on windows whose rate is known", || {
         mark_steady::run(&defaults())
@@ -329,6 +333,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::FioSteady(options)) => fio_steady::run(&options),
         Some(Name::Steady(options)) => steady::run(&options),
         Some(Name::Compare(options)) => compare::run(&options),
+        Some(Name::Decisive(options)) => decisive::run(&options),
         Some(Name::Trend(options)) => trend::run(&options),
         Some(Name::Wsat(options)) => wsat::run(&options),
         Some(Name::Btt(options)) => btt::run(&options),

@@ -142,6 +142,10 @@ pub struct LoadArgs {
     /// Idle time before each run [default: 200ms; --quick: 50ms]
     #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
     pub pause: Option<Nanos>,
+    /// Most time to wait before a run until the drive has recovered from writes
+    /// of earlier runs; 0s for none
+    #[arg(long, value_name = "TIME", value_parser = parse_nanos, default_value = "5s")]
+    pub settle: Nanos,
     #[command(flatten)]
     pub how: HowArgs,
     /// Runs of each test [default: 6, the fewest that have a 95% interval; of
@@ -160,6 +164,10 @@ pub struct LoadArgs {
     /// Longest time that --until may take
     #[arg(requires = "until", help_heading = "Repetition", long, value_name = "TIME", value_parser = lasting, default_value = "5m")]
     pub budget: Nanos,
+    /// Most time in all for more runs of tests that are left undecided; 0s for
+    /// none [default: half as long again as planned; with --runs: 0s]
+    #[arg(conflicts_with = "until", help_heading = "Repetition", long, value_name = "TIME", value_parser = parse_nanos)]
+    pub decide_within: Option<Nanos>,
     /// Root seed of all randomness [default: a fresh one, which is recorded]
     #[arg(help_heading = "Repetition", long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use block::Bytes;
 use instruments::mark::{Job, RunMode, Setup};
-use mark::{Direction, Options};
+use mark::{Deciding, Direction, Options};
 use workload::plan::{Content, Plan, Share, Until};
 
 use crate::args::{Given, LoadArgs, MarkArgs, RecordArgs};
@@ -109,6 +109,7 @@ pub fn options(args: &LoadArgs, seed: u64, may_write: bool) -> Options {
         duration: quick(args.duration, Options::QUICK_DURATION, Options::DURATION),
         warm_up: quick(args.warm_up, Options::QUICK_WARM_UP, Options::WARM_UP),
         pause: quick(args.pause, Options::QUICK_PAUSE, Options::PAUSE),
+        settle: args.settle,
         runs: args.runs.unwrap_or(Options::RUNS),
         discard_first: args.discard_first,
         order: args.order,
@@ -116,6 +117,12 @@ pub fn options(args: &LoadArgs, seed: u64, may_write: bool) -> Options {
         until: args
             .until
             .map(|half_width_percent| Until { half_width_percent, budget: args.budget }),
+        decides: match (args.decide_within, args.runs) {
+            (Some(span), _) => Deciding::Within(span),
+            (None, Some(_)) => Deciding::Never,
+            (None, None) => Deciding::ByHalf,
+        },
+        at_least_ios: Some(Options::AT_LEAST_IOS),
         seed,
         region: None,
         content: Content {

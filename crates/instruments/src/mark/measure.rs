@@ -37,6 +37,9 @@ use super::target::{Span, TargetSettings};
 use super::turns::Turn;
 use super::watch::Watch;
 
+/// The usual part of a drive is at least so many times its memory, of which one in so many random reads is then answered.
+const SPAN_OF_CACHES: u64 = 32;
+
 /// A benchmark to run.
 pub struct Job<'a> {
     /// The target.
@@ -118,7 +121,8 @@ impl Session<'_> {
         if let TargetSpec::Virtual(spec) = &self.job.target.target {
             note_rounding(spec, capacity);
         }
-        let plan = self.plan(true, Some(capacity))?;
+        let mut plan = self.plan(true, Some(capacity))?;
+        self.widen(&mut plan, target.info());
         let mut target = target.engine()?;
         let how = OpenedAs::not_real(target.engine(), identity);
         let target = (target.io_path(), Engines::default());
@@ -195,7 +199,7 @@ impl Session<'_> {
         let name = self.job.target.target.as_str();
         // An existing file is as large as its owner wanted it measured; a device is not.
         let capacity = if is_file { None } else { Some(linux::target::size_of(path)?) };
-        let plan = self.plan(self.job.target.consent.write, capacity)?;
+        let mut plan = self.plan(self.job.target.consent.write, capacity)?;
         if plan.alters() && !self.job.target.consent.write {
             let what = if is_file { "file" } else { "device" };
             let flags = consent::flags_for(name);
@@ -206,6 +210,7 @@ impl Session<'_> {
         }
         if !plan.alters() {
             let opened = drives::open_path(self.request(None))?;
+            self.widen(&mut plan, opened.target.info());
             return self.on_real(opened, path, false, plan);
         }
         let args = &self.job.target.consent;
@@ -369,6 +374,21 @@ impl Session<'_> {
                 .or(usual.map(|(capacity, span)| from_zero(span.min(capacity)))),
         };
         Ok(plan)
+    }
+
+    /// Makes the usual part of a drive so large that its memory answers few of the reads. Not where that was asked for, and not
+    /// where more of a real drive would be written to than its owner was shown.
+    fn widen(&self, plan: &mut Plan, info: &DriveInfo) {
+        let args = self.job.target;
+        let usual = self.job.default_span.filter(|_| args.span.is_none() && args.size.is_none());
+        let (Some(usual), Some(cache), Some(region)) = (usual, info.cache_bytes, &mut plan.region)
+        else {
+            return;
+        };
+        let enough = Bytes((cache.0 * SPAN_OF_CACHES).next_power_of_two());
+        if region.offset == Bytes::ZERO && region.length == usual && enough > usual {
+            region.length = enough.min(info.capacity_bytes.round_down(info.logical_block_bytes));
+        }
     }
 
     /// Limit of the tester for each step, and requests that the kernel refused meanwhile.

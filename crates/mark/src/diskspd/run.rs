@@ -197,7 +197,7 @@ mod tests {
             began: Nanos::millis(100),
             window: Nanos::millis(250),
             ops: Vec::new(),
-            series: Series { slice: Nanos::millis(10), ios: Vec::new(), bytes: Vec::new() },
+            series: Series::new(Nanos::millis(10)),
             outstanding_ns: 0,
             within_ns: 0,
         };

@@ -362,7 +362,7 @@ fn step(load: &Load, name: String, region: Option<Region>) -> Option<Step> {
         phases.push(phase("warm-up", false, Stop { after: Some(load.warm_up), ..Stop::default() }));
     }
     let bytes = load.bytes.map(|bytes| Bytes(bytes.saturating_mul(load.copies)));
-    let mut stop = Stop { after: load.time, bytes, ios: None };
+    let mut stop = Stop { after: load.time, bytes, ..Stop::default() };
     if stop.after.is_none() && stop.bytes.is_none() {
         stop.after = Some(Options::DURATION);
     }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use block::{Bytes, DeviceCounters, DriveInfo, Extents, Layer, Op, Snapshot, Stack, number};
-use stats::{ModeTest, Modes};
+use stats::{ModeTest, Modes, OrderInterval, StopRule, median, median_interval, two_modes};
 use workload::plan::{Phase, Region, Step};
 
+use crate::body::CONFIDENCE;
 use crate::cache::Found;
 use crate::execute::{FailedRun, TestRuns};
 use crate::run::RunFigures;
@@ -37,27 +38,55 @@ pub(crate) struct Case<'a> {
     pub(crate) polling: bool,
     /// What reading again said of the drive's cache, where it was asked.
     pub(crate) cache: Option<&'a Found>,
-    /// Whether the runs' throughputs fall into two groups.
-    pub(crate) modes: Option<ModeTest>,
+    /// Its runs that began before the drive had recovered from writes: latency of small reads over that of the idle drive.
+    pub(crate) stirred: Vec<f64>,
+    /// The counted runs, as far as their rates go.
+    pub(crate) series: RunSeries<'a>,
 }
 
-impl Case<'_> {
-    pub(crate) fn runs(&self) -> &[RunFigures] {
-        &self.test.runs
+/// The counted runs of a test, in the order made, as far as *steady* and *repeatable* look at them.
+pub(crate) struct RunSeries<'a> {
+    pub(crate) runs: &'a [RunFigures],
+    pub(crate) block: Bytes,
+    /// There are more than were planned, because those left the test undecided.
+    pub(crate) is_extended: bool,
+    modes: Option<ModeTest>,
+}
+
+/// Seed of the two-mode test's null distribution: fixed, so that the same runs get the same answer.
+const MODES_SEED: u64 = 1985;
+
+/// Confidence of what runs beyond the planned ones decide, which is asked about several times.
+const EXTENDED_CONFIDENCE: f64 = 0.98;
+
+impl<'a> RunSeries<'a> {
+    /// `planned`: runs that would have been enough.
+    pub(crate) fn new(runs: &'a [RunFigures], block: Bytes, planned: u32) -> RunSeries<'a> {
+        let rates: Vec<f64> = runs.iter().map(|run| run.run.mb_s).collect();
+        let modes = two_modes(&rates, MODES_SEED);
+        RunSeries { runs, block, is_extended: runs.len() > planned as usize, modes }
     }
 
     pub(crate) fn rates(&self) -> Vec<f64> {
-        self.runs().iter().map(|r| r.run.mb_s).collect()
+        self.runs.iter().map(|r| r.run.mb_s).collect()
     }
 
-    /// True when the test does `op` at all.
-    pub(crate) fn does(&self, op: Op) -> bool {
-        self.phase.ops.iter().any(|o| o.op == op)
+    /// Interval of the median of the runs from `first` on.
+    pub(crate) fn interval(&self, first: usize) -> Option<OrderInterval> {
+        self.interval_of(&self.rates()[first..])
     }
 
-    /// True when each `op` had to be durable.
-    pub(crate) fn all_durable(&self, op: Op) -> bool {
-        self.phase.ops.iter().filter(|o| o.op == op).all(|o| o.fua)
+    /// Interval of the median of `values`, which belong to these runs.
+    pub(crate) fn interval_of(&self, values: &[f64]) -> Option<OrderInterval> {
+        if !self.is_extended {
+            return median_interval(values, CONFIDENCE);
+        }
+        StopRule::new(MARGIN * 100.0, EXTENDED_CONFIDENCE).final_interval(values)
+    }
+
+    /// `confidence`, or that of more runs than were planned.
+    pub(crate) fn confidence(&self, confidence: f64) -> f64 {
+        if self.is_extended { EXTENDED_CONFIDENCE } else { confidence }
     }
 
     /// Centres of two groups of runs, low and high, and the share in the high one. Groups so close that
@@ -71,6 +100,46 @@ impl Case<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Runs at the beginning that were made in another state than all those after them, whose rates lie closer together: the
+    /// drive had not settled. 0 where that is not so.
+    pub(crate) fn unsettled(&self) -> usize {
+        let rates = self.rates();
+        let settled = rates.len().div_ceil(2);
+        let Some(center) = median(&rates[rates.len() - settled..]).filter(|rate| *rate > 0.0)
+        else {
+            return 0;
+        };
+        let distance = |rate: &f64| (rate - center).abs() / center;
+        let spread = rates[rates.len() - settled..].iter().map(distance).fold(0.0, f64::max);
+        let limit = MARGIN.max(SETTLED * spread);
+        let head = rates.iter().take_while(|rate| distance(rate) > limit).count();
+        let is_one = rates[head..].iter().all(|rate| distance(rate) <= MARGIN);
+        if is_one && head <= rates.len() - settled { head } else { 0 }
+    }
+}
+
+/// Runs of another state lie so many times as far away as any of the state that they are left for.
+const SETTLED: f64 = 3.0;
+
+impl Case<'_> {
+    pub(crate) fn runs(&self) -> &[RunFigures] {
+        &self.test.runs
+    }
+
+    pub(crate) fn rates(&self) -> Vec<f64> {
+        self.series.rates()
+    }
+
+    /// True when the test does `op` at all.
+    pub(crate) fn does(&self, op: Op) -> bool {
+        self.phase.ops.iter().any(|o| o.op == op)
+    }
+
+    /// True when each `op` had to be durable.
+    pub(crate) fn all_durable(&self, op: Op) -> bool {
+        self.phase.ops.iter().filter(|o| o.op == op).all(|o| o.fua)
     }
 
     /// Bytes moved by `op`, over all counted runs.
@@ -140,4 +209,70 @@ pub(super) fn percent(share: f64) -> String {
     let size = share.abs();
     let shown = if size < 9.995 { number::share(size) } else { "more than 999%".to_owned() };
     format!("{sign}{shown}")
+}
+
+#[cfg(test)]
+mod tests {
+    use stats::Verdict;
+
+    use super::*;
+    use crate::proofs::{need_more, repeatable, steady};
+
+    /// Runs of these rates, even within.
+    fn runs(rates: &[f64]) -> Vec<RunFigures> {
+        let figures = |rate: &f64| {
+            let run = crate::body::Run { mb_s: *rate, ..Default::default() };
+            RunFigures { run, series_bytes: vec![1 << 20; 50], ..Default::default() }
+        };
+        rates.iter().map(figures).collect()
+    }
+
+    fn unsettled(rates: &[f64]) -> usize {
+        RunSeries::new(&runs(rates), Bytes(4096), 6).unsettled()
+    }
+
+    // Breaks when a first run in the drive's cache makes one number of two states.
+    #[test]
+    fn first_runs_of_another_state_are_set_aside() {
+        assert_eq!(unsettled(&[2621.0, 655.0, 656.0, 655.0, 655.0, 655.0]), 1);
+        assert_eq!(unsettled(&[2621.0, 2600.0, 655.0, 656.0, 655.0, 655.0]), 2);
+        assert_eq!(unsettled(&[100.0, 130.0, 130.0, 131.0, 129.0, 130.0]), 1);
+    }
+
+    // Breaks when noise, a drift or states that alternate lose the runs that show them.
+    #[test]
+    fn runs_that_scatter_are_all_kept() {
+        assert_eq!(unsettled(&[104.0, 100.0, 97.0, 103.0, 99.0, 101.0]), 0);
+        assert_eq!(unsettled(&[120.0, 115.0, 110.0, 105.0, 100.0, 95.0]), 0);
+        assert_eq!(unsettled(&[200.0, 100.0, 200.0, 100.0, 200.0, 100.0]), 0);
+        assert_eq!(unsettled(&[106.0, 100.0, 103.0, 97.0, 102.0, 98.0]), 0);
+        // Most of the runs are in the first state.
+        assert_eq!(unsettled(&[200.0, 200.0, 200.0, 200.0, 100.0, 100.0]), 0);
+        assert_eq!(unsettled(&[]), 0);
+    }
+
+    // Breaks when five runs of a state pass for six, or six are not enough.
+    #[test]
+    fn the_state_that_the_drive_came_to_is_decided_by_its_own_runs() {
+        let mut rates = vec![2621.0, 655.0, 656.0, 655.0, 655.0, 654.0];
+        let made = runs(&rates);
+        let series = RunSeries::new(&made, Bytes(4096), 6);
+        assert!(need_more(&series), "no interval of five runs");
+        assert_eq!(repeatable::judge(&series).verdict, Verdict::Unprovable);
+        rates.extend([655.0, 656.0, 655.0]);
+        let made = runs(&rates);
+        let series = RunSeries::new(&made, Bytes(4096), 6);
+        assert_eq!(steady::judge(&series).verdict, Verdict::Proven);
+        assert_eq!(repeatable::judge(&series).verdict, Verdict::Proven);
+        assert!(!need_more(&series));
+    }
+
+    #[test]
+    fn runs_that_decide_nothing_end() {
+        let scattered: Vec<f64> = (0..18).map(|i| 100.0 + f64::from(i * 7 % 11)).collect();
+        let made = runs(&scattered);
+        let needs = |count: usize| need_more(&RunSeries::new(&made[..count], Bytes(4096), 6));
+        assert!(needs(6) && needs(7) && needs(17));
+        assert!(!needs(18));
+    }
 }

@@ -16,8 +16,24 @@ mod wave;
 use stats::{Proof, Verdict};
 
 use crate::body::Proofs;
-pub(crate) use case::{Case, by_cache_devices, degraded, mb_s};
+pub(crate) use case::{Case, RunSeries, by_cache_devices, degraded, mb_s};
 use case::{MARGIN, device_bytes, growth, percent};
+
+/// Runs at which it is asked whether a test needs more than were planned.
+const LOOKS: [usize; 3] = [9, 12, 18];
+
+/// True when more runs may decide what these leave undecided: whether the drive was steady, or how well the median is known.
+pub(crate) fn need_more(runs: &RunSeries<'_>) -> bool {
+    let count = runs.runs.len();
+    if runs.is_extended && !LOOKS.contains(&count) {
+        return count < LOOKS[LOOKS.len() - 1];
+    }
+    let steady = steady::judge(runs);
+    let is_open = |proof: &Proof| proof.verdict == Verdict::Unprovable;
+    let is_unknown = is_open(&steady) && steady.evidence.get("state") == Some(&"unknown".into());
+    let may_decide = is_unknown || is_open(&repeatable::judge(runs));
+    count < LOOKS[LOOKS.len() - 1] && may_decide
+}
 
 /// Judges all six.
 pub(crate) fn judge(case: &Case<'_>) -> Proofs {
@@ -35,8 +51,8 @@ pub(crate) fn judge(case: &Case<'_>) -> Proofs {
     Proofs {
         reached: reached::judge(case),
         pattern: pattern::judge(case),
-        steady: steady::judge(case),
-        repeatable: repeatable::judge(case),
+        steady: steady::judge(&case.series),
+        repeatable: repeatable::judge(&case.series),
         unhindered: unhindered::judge(case),
         undisturbed: undisturbed::judge(case),
     }

@@ -1,21 +1,22 @@
 //! *Repeatable*: the runs agree, with an interval, and how many more would be needed.
 
-use stats::{Proof, Verdict, median, median_interval, runs_needed};
+use stats::{Proof, Verdict, median, runs_needed};
 
-use super::{Case, MARGIN, mb_s, percent};
+use super::{MARGIN, RunSeries, mb_s, percent};
 use crate::body::CONFIDENCE;
 
 /// Most runs that are suggested: of the default test, more than an hour.
 const PRACTICAL: usize = 1000;
 
-pub(super) fn judge(case: &Case<'_>) -> Proof {
-    let rates = case.rates();
+pub(super) fn judge(series: &RunSeries<'_>) -> Proof {
+    let first = series.unsettled();
+    let rates = series.rates().split_off(first);
     let n = rates.len();
     let Some(center) = median(&rates).filter(|m| *m > 0.0) else {
         return Proof::new(Verdict::Unprovable, "nothing was transferred");
     };
     let needed = runs_needed(&rates, MARGIN * 100.0, CONFIDENCE);
-    let proof = match median_interval(&rates, CONFIDENCE) {
+    let proof = match series.interval(first) {
         None => Proof::new(
             Verdict::Unprovable,
             format!(
@@ -29,7 +30,9 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
             let proof = if half <= MARGIN {
                 let reason = format!("the median of {n} runs is known within {}", percent(half));
                 Proof::new(Verdict::Proven, reason)
-            } else if let Some((low_center, high_center, _)) = case.two_modes() {
+            } else if let Some((low_center, high_center, _)) =
+                series.two_modes().filter(|_| first == 0)
+            {
                 let reason = format!(
                     "the runs fall into two groups, around {} and {} MB/s: one number cannot stand for both",
                     mb_s(low_center),

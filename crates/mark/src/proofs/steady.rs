@@ -4,7 +4,7 @@ use stats::{
     Cost, Penalty, Proof, Verdict, drift, ess, level_change, median, median_interval, pelt,
 };
 
-use super::{Case, MARGIN, mb_s, percent, wave};
+use super::{MARGIN, RunSeries, mb_s, percent, wave};
 use crate::body::CONFIDENCE;
 
 /// Chance of finding a drift where there is none.
@@ -21,13 +21,19 @@ const LEVEL_GAIN: f64 = 16.0;
 /// Up to one in this many windows may show several levels: other use of the drive, which the median withstands.
 const STRAY_SHARE: usize = 4;
 
-pub(super) fn judge(case: &Case<'_>) -> Proof {
-    let series = || case.runs().iter().map(|r| inner(&r.series_bytes, case.phase.block.0));
+pub(super) fn judge(runs: &RunSeries<'_>) -> Proof {
+    let unsettled = runs.unsettled();
+    let windows: Vec<Vec<u64>> = runs.runs[unsettled..]
+        .iter()
+        .map(|run| between_completions(&run.series_bytes, runs.block.0))
+        .collect();
+    let series = || windows.iter().map(Vec::as_slice);
     let changes: Vec<f64> = series().filter_map(change).collect();
-    let rates = case.rates();
-    let mut proof = over_runs(&rates, within(&changes));
+    let rates = runs.rates().split_off(unsettled);
+    let mut proof = over_runs(&rates, within(&changes), runs.confidence(EQUIVALENCE));
     if proof.verdict != Verdict::Refuted
-        && let Some((low, high, _)) = case.two_modes()
+        && unsettled == 0
+        && let Some((low, high, _)) = runs.two_modes()
     {
         let (low, high) = (mb_s(low), mb_s(high));
         doubt(
@@ -38,26 +44,26 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
     }
     let parts: Vec<Vec<f64>> = series().filter_map(parts).collect();
     let noise = noise(&parts);
-    let unsettled: Vec<Levels> = parts.iter().filter_map(|parts| levels(parts, noise?)).collect();
-    let (count, windows) = (unsettled.len(), changes.len());
-    if proof.verdict == Verdict::Proven && count * STRAY_SHARE > windows {
-        let widest = unsettled.iter().map(|l| l.high / l.low - 1.0).fold(0.0, f64::max);
-        let back = unsettled.iter().filter(|l| l.returns).count() * 2 > count;
+    let stepped: Vec<Levels> = parts.iter().filter_map(|parts| levels(parts, noise?)).collect();
+    let (count, of) = (stepped.len(), changes.len());
+    if proof.verdict == Verdict::Proven && count * STRAY_SHARE > of {
+        let widest = stepped.iter().map(|l| l.high / l.low - 1.0).fold(0.0, f64::max);
+        let back = stepped.iter().filter(|l| l.returns).count() * 2 > count;
         let (course, state) =
             if back { ("went up and down", "waves") } else { ("stepped", "steps") };
         doubt(
             &mut proof,
             format!(
-                "throughput {course} by up to {} within {count} of {windows} windows: a longer --duration shows which state \
+                "throughput {course} by up to {} within {count} of {of} windows: a longer --duration shows which state \
                  the drive keeps",
                 percent(widest)
             ),
             state,
         );
     }
-    let windows: Vec<&[u64]> = series().collect();
+    let all: Vec<&[u64]> = series().collect();
     if proof.verdict == Verdict::Proven
-        && let Some(wave) = wave::strongest(&windows, STRAY_SHARE)
+        && let Some(wave) = wave::strongest(&all, STRAY_SHARE)
         && wave.amplitude > MARGIN / 2.0
     {
         let (size, cycles) = (percent(wave.amplitude), wave.cycles);
@@ -79,6 +85,9 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
     if !proof.evidence.contains_key("state") {
         proof = proof.with("state", state);
     }
+    if unsettled > 0 {
+        proof = proof.with("unsettled_runs", unsettled as u64);
+    }
     proof.with("windows", changes.len() as u64)
 }
 
@@ -92,17 +101,21 @@ fn doubt(proof: &mut Proof, reason: String, state: &str) {
 /// I/Os of a slice below which one more or less at an end of the window matters.
 const IOS_OF_A_SLICE: u64 = 64;
 
-/// The slices of a window that lie between its first and its last completion, where I/Os are long: the first I/O began before
-/// the window, and what was transferred of the one that was outstanding at the end is not known.
-fn inner(series: &[u64], block: u64) -> &[u64] {
+/// The slices of a window from its first to its last completion. Where I/Os are long, the first began before the window, and what
+/// was transferred of the one that was outstanding at the end is not known: those two slices are taken to be like their neighbours.
+fn between_completions(series: &[u64], block: u64) -> Vec<u64> {
     let ios = series.iter().sum::<u64>() / block.max(1);
-    if ios >= IOS_OF_A_SLICE * series.len() as u64 {
-        return series;
+    let is_empty = |slice: &&u64| **slice == 0;
+    let head = series.iter().take_while(is_empty).count();
+    let tail = series.iter().rev().take_while(is_empty).count();
+    if ios >= IOS_OF_A_SLICE * series.len() as u64 || head == series.len() {
+        return series.to_vec();
     }
-    let something = |slice: &&u64| **slice > 0;
-    let head = series.iter().take_while(|slice| !something(slice)).count() + 1;
-    let tail = series.iter().rev().take_while(|slice| !something(slice)).count() + 1;
-    series.get(head..series.len().saturating_sub(tail)).unwrap_or_default()
+    let mut inner = series[head..series.len() - tail].to_vec();
+    if let [first, second, .., before, last] = &mut inner[..] {
+        (*first, *last) = (*second, *before);
+    }
+    inner
 }
 
 /// Relative change of throughput from the first half of a window to the second.
@@ -186,7 +199,7 @@ fn within(changes: &[f64]) -> Proof {
 
 /// Weighs how the level moved from the first run to the last: a drift that is there refutes, one that cannot be excluded
 /// leaves open what the windows alone would prove.
-fn over_runs(rates: &[f64], mut proof: Proof) -> Proof {
+fn over_runs(rates: &[f64], mut proof: Proof, equivalence: f64) -> Proof {
     let Some(trend) = drift(rates, CONFIDENCE) else { return proof };
     let total = trend.total_percent / 100.0;
     proof = proof.with("drift_over_runs", total).with("drift_p", trend.p_value);
@@ -198,7 +211,7 @@ fn over_runs(rates: &[f64], mut proof: Proof) -> Proof {
             percent(total.abs())
         );
     }
-    let Some(bound) = level_change(rates, EQUIVALENCE) else { return proof };
+    let Some(bound) = level_change(rates, equivalence) else { return proof };
     proof = proof.with("drift_low", bound.low).with("drift_high", bound.high);
     if proof.verdict == Verdict::Proven && (bound.low < -MARGIN || bound.high > MARGIN) {
         proof.verdict = Verdict::Unprovable;

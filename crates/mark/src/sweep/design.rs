@@ -7,7 +7,7 @@ use workload::plan::{Order, Plan, Region, Step};
 
 use super::vary::{Factor, Level, Vary};
 use crate::notation::{Pattern, TestSpec};
-use crate::options::{Direction, Options};
+use crate::options::{Deciding, Direction, Options};
 
 /// What is swept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -235,22 +235,23 @@ impl Sweep {
         };
         let region = self.size_max().map(|length| Region { offset: Bytes::ZERO, length });
         let steps = self.settings().into_iter().map(step).collect();
-        let plan = Options { order: Order::Interleaved, until: None, region, ..common.clone() };
+        let plan = Options {
+            order: Order::Interleaved,
+            until: None,
+            decides: Deciding::Never,
+            region,
+            ..common.clone()
+        };
         Plan { steps, ..Options { tests: Vec::new(), ..plan }.plan() }
     }
 
     /// How long the runs of `plan` take: warm-up, measured time and pauses, without flushes and what a test file takes.
     pub fn time(plan: &Plan) -> Nanos {
         let runs = u64::from(plan.schedule.runs) + u64::from(plan.schedule.discard_first);
-        let each = plan.steps.iter().map(|step| busy(step) + plan.schedule.pause);
+        let each = plan.steps.iter().map(|step| step.planned_at_least() + plan.schedule.pause);
         let once: Nanos = each.sum();
         Nanos(once.0.saturating_mul(runs))
     }
-}
-
-/// Time that the phases of a step take by the clock.
-pub(super) fn busy(step: &Step) -> Nanos {
-    step.phases.iter().filter_map(|phase| phase.stop.after).sum()
 }
 
 fn step(setting: Setting, common: &Options) -> Step {

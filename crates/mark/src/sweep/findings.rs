@@ -8,7 +8,7 @@ use workload::plan::{Order, Plan};
 use workload::schedule::{Slot, schedule};
 
 use super::body::{Body, Limits, SettingFigures, SettingRun};
-use super::design::{Sweep, busy};
+use super::design::Sweep;
 use super::vary::Factor;
 use super::{effects, order, stability};
 use crate::body::{self, Test};
@@ -27,7 +27,7 @@ impl Times {
         let slots = schedule(plan).map(|slot| {
             now += plan.schedule.pause.0;
             let at = now;
-            now += busy(&plan.steps[slot.step]).0;
+            now += plan.steps[slot.step].planned_at_least().0;
             (slot.position, (slot, at))
         });
         Times { slots: slots.collect() }

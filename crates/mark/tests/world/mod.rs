@@ -113,6 +113,7 @@ impl World {
             resumed_after: None,
             region: REGION,
             written: self.runs.iter().map(|run| (run.position, run.totals.written)).collect(),
+            idle_ns: None,
         };
         let context = findings::Context {
             info: &self.info,
@@ -199,5 +200,6 @@ pub fn figures(bytes: u64, ios: u64, audit: AuditSummary) -> RunFigures {
         audit,
         before: counted(1 << 40),
         after: counted((1 << 40) + bytes),
+        settled: None,
     }
 }

@@ -49,6 +49,8 @@ remedies! {
         LargerSpan = "larger_span",
         /// Find what alternates between runs, and take more of them.
         FindAlternation = "find_alternation",
+        /// Wait longer for the drive to recover from writes.
+        LongerSettle = "longer_settle",
         /// Warm up and measure longer, or let the drive rest.
         LongerWarmUp = "longer_warm_up",
         /// Write more than the cache holds, or durably.

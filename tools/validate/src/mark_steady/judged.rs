@@ -54,6 +54,7 @@ impl Judged {
             resumed_after: None,
             region: REGION,
             written: Vec::new(),
+            idle_ns: None,
         };
         let (info, stack) = (info(), Stack::default());
         let context = findings::Context {
@@ -139,5 +140,6 @@ fn figures(position: u32, window: &[u64]) -> RunFigures {
         audit: Audit::merge(vec![audit]),
         before: Snapshot::default(),
         after: Snapshot::default(),
+        settled: None,
     }
 }

@@ -7,8 +7,8 @@ use anyhow::{Result, anyhow};
 use bench::consent;
 use drives::TargetSpec;
 use instruments::mark::{Job, RunMode, Setup, TargetSettings, Turn, Turns, WriteConsent};
-use mark::Options;
 use mark::compare::letter;
+use mark::{Deciding, Options};
 use record::RunId;
 use runner::instrument::Resumed;
 use serde::{Deserialize, Serialize};
@@ -157,7 +157,9 @@ fn runs_of_each(args: &CompareArgs, live: usize, tests: usize) -> u32 {
 }
 
 fn plan_of(args: &CompareArgs, seed: u64, may_write: bool, runs: u32) -> Result<Plan> {
-    let plan = Options { runs, ..options(&args.load, seed, may_write) }.plan();
+    let usual = options(&args.load, seed, may_write);
+    // Each side has as many runs as the other, of the same length.
+    let plan = Options { runs, decides: Deciding::Never, at_least_ios: None, ..usual }.plan();
     plan.check()?;
     Ok(plan)
 }

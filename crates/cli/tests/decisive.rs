@@ -1,0 +1,110 @@
+//! The default benchmark answers: numbers are confirmed, or their states named, in the time that people wait.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
+use crate::common;
+
+use common::mark;
+use serde_json::Value;
+
+fn runs(test: &Value) -> &Vec<Value> {
+    test["runs"].as_array().unwrap()
+}
+
+fn is_confirmed(test: &Value) -> bool {
+    let proofs = test["proofs"].as_object().unwrap();
+    test["headline"] == true && proofs.values().all(|proof| proof["verdict"] == "proven")
+}
+
+fn has_caveat(body: &Value, code: &str) -> bool {
+    body["caveats"].as_array().unwrap().iter().any(|caveat| caveat["code"] == code)
+}
+
+// Breaks when the default settings leave open what a drive in a single state does, or take longer than five minutes for it.
+#[test]
+fn nine_of_ten_default_numbers_are_confirmed() {
+    let (mut confirmed, mut all) = (0, 0);
+    for drive in
+        ["hdd-7200", "sata-a", "mlc-nvme", "tlc-pslc", "enterprise-28op", "optane", "usb-8m"]
+    {
+        let body = mark(&format!("sim:{drive}?seed=8700001000"), &["--seed=8700001000"]).body();
+        let tests = common::tests(&body);
+        all += tests.len();
+        confirmed += tests.iter().filter(|test| is_confirmed(test)).count();
+        let busy: u64 =
+            tests.iter().flat_map(runs).map(|r| r["duration_ns"].as_u64().unwrap()).sum();
+        let of = |name: &str| body["setup"][name].as_u64().unwrap_or(0);
+        let made = tests.iter().map(|test| runs(test).len() as u64).sum::<u64>();
+        let took = busy + made * (of("warm_up_ns") + of("pause_ns")) + of("settle_ns");
+        assert!(took <= 300_000_000_000, "{drive}: {took} ns");
+    }
+    assert!(10 * confirmed >= 9 * all, "{confirmed} of {all}");
+}
+
+// Breaks when a cache that is used up makes one number of two states, or the number is that of the state that went by.
+#[test]
+fn a_cache_that_is_used_up_makes_two_states() {
+    let body =
+        mark("sim:tlc-pslc?seed=7", &["--write-only", "--tests=SEQ1MQ8T1", "--seed=7"]).body();
+    let test = &common::tests(&body)[0];
+    let states = &test["states"];
+    assert_eq!(states["cause"], "write_cache", "{states}");
+    let rate = |index: usize| states["states"][index]["mb_s"].as_f64().unwrap();
+    assert!(rate(0) > 1.25 * rate(1), "{states}");
+    let answer = states["answer"].as_u64().unwrap() as usize;
+    let of_state = states["states"][answer]["runs"].as_array().unwrap().len();
+    assert_eq!(answer, 1);
+    assert_eq!(test["mb_s"]["median"].as_f64().unwrap(), rate(1));
+    assert_eq!(test["mb_s"]["n"].as_u64().unwrap() as usize, of_state);
+    assert!(of_state >= 6 && of_state < runs(test).len(), "{states}");
+    assert!(is_confirmed(test), "{test}");
+}
+
+// Breaks when a window holds so few I/Os that one more or less decides, although there was time for more.
+#[test]
+fn windows_of_slow_drives_last_longer() {
+    let short = ["--write-only", "--tests=SEQ1MQ1T1", "--runs=2", "--seed=7"];
+    let body = mark("sim:sdcard-4m", &short).body();
+    for run in runs(&common::tests(&body)[0]) {
+        let (ios, ns) = (run["ios"].as_u64().unwrap(), run["duration_ns"].as_u64().unwrap());
+        assert!(ios >= 64 || ns == 12_000_000_000, "{run}");
+        assert!(ns > 3_000_000_000, "{run}");
+    }
+    let body = mark("sim:sata-a", &short).body();
+    assert!(
+        runs(&common::tests(&body)[0]).iter().all(|run| run["duration_ns"] == 3_000_000_000_u64)
+    );
+}
+
+// Breaks when a count of runs that was asked for is not kept, or a test is repeated without an end.
+#[test]
+fn tests_are_repeated_only_while_they_are_undecided() {
+    let with = |more: &[&str]| {
+        let args = ["--read-only", "--tests=RND4KQ1T1,RND4KQ32T1", "--seed=11"];
+        let body = mark("sim:hdd-7200", &[&args, more].concat()).body();
+        common::tests(&body).iter().map(|test| runs(test).len()).collect::<Vec<usize>>()
+    };
+    assert_eq!(with(&["--runs=6"]), [6, 6]);
+    assert_eq!(with(&["--decide-within=0s"]), [6, 6]);
+    let long = with(&["--decide-within=1h"]);
+    assert!(long.iter().all(|count| (6..=18).contains(count)), "{long:?}");
+    // Windows too short to decide anything.
+    let short = with(&["--decide-within=1h", "--duration=50ms", "--warm-up=10ms"]);
+    assert!(short.contains(&18), "{short:?}");
+}
+
+// Breaks when runs in the wake of writes pass for runs of an idle drive, or a drive that recovered in time is accused.
+#[test]
+fn runs_in_the_wake_of_writes_are_named() {
+    let with = |settle: &str| {
+        let args = ["--order=interleaved", "--seed=7", "--pause=0s", settle];
+        mark("sim:tlc-pslc?seed=7", &args).body()
+    };
+    let hasty = with("--settle=100ms");
+    assert!(has_caveat(&hasty, "not_settled"), "{}", hasty["caveats"]);
+    let patient = with("--settle=60s");
+    assert!(!has_caveat(&patient, "not_settled"), "{}", patient["caveats"]);
+    let waited = |body: &Value| body["setup"]["settle_ns"].as_u64().unwrap();
+    assert!(waited(&patient) > waited(&hasty));
+    let never = with("--settle=0s");
+    assert!(never["setup"]["settle_ns"].is_null() && !has_caveat(&never, "not_settled"));
+}

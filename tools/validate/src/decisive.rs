@@ -1,0 +1,291 @@
+//! `decisive`: how many of the numbers of a default `mark` are confirmed within the time that people wait, and right, on virtual
+//! drives whose tests were also made alone.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use serde_json::Value;
+
+use crate::binary::Binary;
+use crate::provenance::{self, Machine};
+use crate::sheet;
+
+/// Nobody looked at the draws of these seeds when the rules were made.
+const SEED: u64 = 8_700_000_000;
+/// Seeds of each drive; another count is a trial.
+const SEEDS: u64 = 5;
+/// Share of the numbers of single states that are confirmed and right.
+const CONFIRMED_MIN: f64 = 0.9;
+/// Time that a mark may take on the drive.
+const WITHIN_S: f64 = 300.0;
+/// A number that is further from that of its test alone is wrong.
+const MARGIN: f64 = 0.05;
+
+/// A hard disk, SATA and NVMe drives, caches of single-bit cells, memory that is written in place, a card, a stick, and a drive
+/// that somebody else uses.
+const DRIVES: [&str; 10] = [
+    "hdd-7200",
+    "sata-a",
+    "mlc-nvme",
+    "tlc-pslc",
+    "qlc-pslc",
+    "enterprise-28op",
+    "optane",
+    "sdcard-4m",
+    "usb-8m",
+    NEIGHBOUR,
+];
+const NEIGHBOUR: &str = "sata-b?neighbour.ios_per_s=40";
+
+/// Options of `decisive`.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Seeds of each drive; another count is a trial
+    #[arg(long, default_value_t = SEEDS)]
+    seeds: u64,
+    /// Another binary, whose numbers are scored beside
+    #[arg(long, value_name = "PROGRAM")]
+    before: Option<PathBuf>,
+    /// Where the table goes [default: docs/validation; target/validate for trials]
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+/// How the numbers of a drive came out.
+#[derive(Clone, Copy, Debug, Default)]
+struct Score {
+    confirmed: usize,
+    /// Of those: further from the test alone than the margin, in no state that was named.
+    wrong: usize,
+    /// Not confirmed, in several states, which were named.
+    in_states: usize,
+    provisional: usize,
+    rejected: usize,
+    /// The longest mark, on the drive.
+    longest_s: f64,
+    /// Bytes of the measured windows of all marks.
+    bytes: u64,
+}
+
+impl Score {
+    fn all(&self) -> usize {
+        self.confirmed + self.in_states + self.provisional + self.rejected
+    }
+
+    /// Numbers that answer what was asked, of those of a single state.
+    fn share(&self) -> f64 {
+        (self.confirmed - self.wrong) as f64 / (self.all() - self.in_states).max(1) as f64
+    }
+
+    fn with(self, other: Score) -> Score {
+        Score {
+            confirmed: self.confirmed + other.confirmed,
+            wrong: self.wrong + other.wrong,
+            in_states: self.in_states + other.in_states,
+            provisional: self.provisional + other.provisional,
+            rejected: self.rejected + other.rejected,
+            longest_s: self.longest_s.max(other.longest_s),
+            bytes: self.bytes + other.bytes,
+        }
+    }
+}
+
+/// A test of a body, by name and direction.
+struct Test<'a>(&'a Value);
+
+impl Test<'_> {
+    fn words(&self) -> (&str, &str) {
+        let word = |field: &str| self.0[field].as_str().unwrap_or_default();
+        (word("name"), word("op"))
+    }
+
+    fn rate(&self) -> Option<f64> {
+        self.0["mb_s"]["median"].as_f64()
+    }
+
+    fn is_confirmed(&self) -> bool {
+        let proofs = self.0["proofs"].as_object();
+        let mut proofs = proofs.into_iter().flatten();
+        proofs.all(|(_, proof)| proof["verdict"] == "proven") && self.0["headline"] == true
+    }
+
+    /// Medians of the states that are named.
+    fn states(&self) -> Vec<f64> {
+        let states = self.0["states"]["states"].as_array();
+        states.into_iter().flatten().filter_map(|state| state["mb_s"].as_f64()).collect()
+    }
+
+    fn seconds(&self) -> f64 {
+        let runs = self.0["runs"].as_array();
+        runs.into_iter().flatten().filter_map(|run| run["duration_ns"].as_f64()).sum::<f64>() / 1e9
+    }
+
+    fn bytes(&self) -> u64 {
+        let runs = self.0["runs"].as_array();
+        runs.into_iter().flatten().filter_map(|run| run["bytes"].as_u64()).sum()
+    }
+}
+
+fn tests(body: &Value) -> impl Iterator<Item = Test<'_>> {
+    body["tests"].as_array().into_iter().flatten().map(Test)
+}
+
+fn target(drive: &str, seed: u64) -> String {
+    let with = if drive.contains('?') { '&' } else { '?' };
+    format!("sim:{drive}{with}seed={seed}")
+}
+
+/// Rates of each test made alone, on a drive that nothing else was done to.
+fn alone(binary: &Binary, drive: &str, seed: u64, body: &Value) -> Result<Vec<Option<f64>>> {
+    let target = target(drive, seed);
+    tests(body)
+        .map(|test| {
+            let (name, op) = test.words();
+            let direction = if op == "read" { "--read-only" } else { "--write-only" };
+            let words = ["mark", &target, "--tests", &name.replace(' ', ""), direction];
+            let more = ["--duration", "12s", "--warm-up", "2s", "--seed", "1"];
+            let words: Vec<String> = words.into_iter().chain(more).map(str::to_owned).collect();
+            let body = binary.body(&words)?;
+            Ok(tests(&body).next().and_then(|test| test.rate()))
+        })
+        .collect()
+}
+
+fn score(body: &Value, alone: &[Option<f64>]) -> Score {
+    let setup = |field: &str| body["setup"][field].as_f64().unwrap_or(0.0) / 1e9;
+    let runs: usize = tests(body).map(|test| test.0["runs"].as_array().map_or(0, Vec::len)).sum();
+    let busy: f64 = tests(body).map(|test| test.seconds()).sum();
+    let around = (setup("warm_up_ns") + setup("pause_ns")) * runs as f64;
+    let mut score = Score {
+        longest_s: busy + around + setup("settle_ns"),
+        bytes: tests(body).map(|test| test.bytes()).sum(),
+        ..Score::default()
+    };
+    for (test, truth) in tests(body).zip(alone) {
+        let states = test.states();
+        let is_near = |value: f64| truth.is_some_and(|truth| (value / truth - 1.0).abs() <= MARGIN);
+        if test.is_confirmed() {
+            score.confirmed += 1;
+            let is_right = test.rate().into_iter().chain(states).any(is_near);
+            score.wrong += usize::from(!is_right);
+        } else if test.0["headline"] != true {
+            score.rejected += 1;
+        } else if states.is_empty() {
+            score.provisional += 1;
+        } else {
+            score.in_states += 1;
+        }
+    }
+    score
+}
+
+fn row(drive: &str, name: &str, score: &Score) -> Vec<String> {
+    vec![
+        format!("`sim:{drive}`"),
+        name.to_owned(),
+        score.all().to_string(),
+        score.confirmed.to_string(),
+        score.wrong.to_string(),
+        score.in_states.to_string(),
+        score.provisional.to_string(),
+        score.rejected.to_string(),
+        format!("{:.0}%", 100.0 * score.share()),
+        format!("{:.0}", score.longest_s),
+        format!("{:.1}", score.bytes as f64 / 1e9),
+    ]
+}
+
+/// Marks each drive and writes the table; false when a claim does not hold.
+///
+/// # Errors
+/// When a mark fails, or the table cannot be written.
+pub fn run(options: &Options) -> Result<bool> {
+    let out = sheet::table_dir(options.out.as_deref(), options.seeds != SEEDS)?;
+    let (commit, load) = (provenance::commit()?, provenance::load());
+    let binary = Binary::find()?;
+    let mut programs = vec![("now", binary.clone())];
+    programs.extend(options.before.clone().map(|path| ("before", Binary::at(path))));
+    let mut rows = Vec::new();
+    let mut csv =
+        "drive,program,numbers,confirmed,wrong,in_states,provisional,rejected,longest_s,bytes\n"
+            .to_owned();
+    let mut total = vec![Score::default(); programs.len()];
+    for drive in DRIVES {
+        let mut scores = vec![Score::default(); programs.len()];
+        for seed in SEED..SEED + options.seeds {
+            let words =
+                ["mark".to_owned(), target(drive, seed), "--seed".to_owned(), seed.to_string()];
+            let mut truth = None;
+            for ((_, program), sum) in programs.iter().zip(&mut scores) {
+                let body = program.body(&words)?;
+                let truth = match &truth {
+                    Some(truth) => truth,
+                    None => truth.insert(alone(&binary, drive, seed, &body)?),
+                };
+                *sum = sum.with(score(&body, truth));
+            }
+        }
+        for (((name, _), score), sum) in programs.iter().zip(&scores).zip(&mut total) {
+            *sum = sum.with(*score);
+            rows.push(row(drive, name, score));
+            let Score { confirmed, wrong, in_states, provisional, rejected, longest_s, bytes } =
+                score;
+            let _ = writeln!(
+                csv,
+                "{drive},{name},{},{confirmed},{wrong},{in_states},{provisional},{rejected},{longest_s:.1},{bytes}",
+                score.all()
+            );
+        }
+    }
+    for ((name, _), sum) in programs.iter().zip(&total) {
+        rows.push(row("all", name, sum));
+    }
+    let path = out.join("decisive.csv");
+    fs::write(&path, csv).with_context(|| format!("{}: cannot be written", path.display()))?;
+    let now = total[0];
+    let claims = [
+        (
+            format!("at least {:.0}% confirmed and right", 100.0 * CONFIRMED_MIN),
+            now.share() >= CONFIRMED_MIN,
+        ),
+        ("no number confirmed and wrong".to_owned(), now.wrong == 0),
+        (format!("each mark within {WITHIN_S:.0} s on the drive"), now.longest_s <= WITHIN_S),
+    ];
+    let claims: String = claims.iter().fold(String::new(), |mut text, (claim, holds)| {
+        let _ = writeln!(text, "- {claim}: {}", if *holds { "holds" } else { "**does not hold**" });
+        text
+    });
+    let head = sheet::provenance(
+        &commit,
+        &Machine::here(),
+        "decisive.csv",
+        &[("Load average at the start", load)],
+    );
+    let columns = [
+        "drive",
+        "program",
+        "numbers",
+        "confirmed",
+        "of them wrong",
+        "states named",
+        "provisional",
+        "rejected",
+        "confirmed and right",
+        "longest, s",
+        "GB",
+    ];
+    let page = format!(
+        "# Decisiveness of the default benchmark\n\n{head}{} marks of each drive with the default settings. A number is \
+         confirmed when all six proofs are proven; right when it, or a state that is named beside it, lies within {:.0}% of the \
+         same test made alone on a new drive (12 s windows). Numbers of several states that are not confirmed do not count in the \
+         share. Seconds are those of the virtual drive.\n\n{claims}\n{}",
+        options.seeds,
+        100.0 * MARGIN,
+        sheet::table(2, &columns, &rows)
+    );
+    sheet::write(&out.join("decisive.md"), &page)?;
+    Ok(now.share() >= CONFIRMED_MIN && now.wrong == 0 && now.longest_s <= WITHIN_S)
+}
