@@ -12,6 +12,8 @@ const LLD_BY_DEFAULT: &str = "x86_64-unknown-linux-gnu";
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
+    // All addresses are filled in at the start, and then read-only, however the crates were compiled (.cargo/config.toml).
+    println!("cargo::rustc-link-arg-bins=-Wl,-z,now");
     if links_with_lld() {
         println!("cargo::rustc-link-arg-bins=-Wl,--icf=all,-O2");
         if unpacks_addresses() {
