@@ -54,20 +54,6 @@ impl Permit {
     }
 }
 
-/// Opens a block device or a regular file for measuring without writing. Needs no more than the
-/// right to read, and asks nothing.
-///
-/// # Errors
-/// [`GateError::Io`] with the kernel's answer; [`GateError::Kind`] for anything else, a pipe that
-/// nobody writes to would be waited for.
-pub fn open_for_reading(path: &Path) -> Result<File, GateError> {
-    let kind = fs::metadata(path).map_err(fail(path, "look at it"))?.file_type();
-    if !kind.is_file() && !kind.is_block_device() {
-        return Err(GateError::Kind(path.to_owned()));
-    }
-    File::open(path).map_err(fail(path, "open it for reading"))
-}
-
 /// Opens an existing block device or regular file for writing, if nothing stands against it.
 ///
 /// A device is refused while it or a part of it is mounted (in any mount namespace that can be

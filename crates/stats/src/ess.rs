@@ -1,8 +1,6 @@
 //! What correlated observations are worth.
 
 use crate::{normal, sample};
-use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::function::beta::checked_beta_reg;
 
 /// Below this probability of independence, [`effective_runs`] takes correlation for real.
@@ -101,41 +99,6 @@ pub fn batch_means(xs: &[f64], batch_len: usize) -> Vec<f64> {
         return Vec::new();
     }
     xs.chunks_exact(batch_len).map(sample::mean).collect()
-}
-
-/// A mean with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct MeanInterval {
-    /// The mean of all batches.
-    pub mean: f64,
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// [`independence_p`] of the batch means; when small, the batches are too short for the interval
-    /// to hold.
-    pub independence_p: Option<f64>,
-}
-
-/// Interval for the mean of a correlated, stationary series from `batches` batch means and Student's t
-/// with `batches` - 1 degrees of freedom. 20 to 30 batches are usual. `None` for fewer than two
-/// batches, fewer values than batches, NaN, an infinity, or a confidence that is not within (0, 1).
-pub fn batch_mean_interval(xs: &[f64], batches: usize, confidence: f64) -> Option<MeanInterval> {
-    if batches < 2 || !sample::usable(xs) || !sample::valid_confidence(confidence) {
-        return None;
-    }
-    let means = batch_means(xs, xs.len() / batches);
-    let means = means.get(..batches)?;
-    let deviation = sample::standard_deviation(means)?;
-    let t = StudentsT::new(0.0, 1.0, (batches - 1) as f64).ok()?;
-    let half = t.inverse_cdf(0.5 + confidence / 2.0) * deviation / (batches as f64).sqrt();
-    let mean = sample::mean(means);
-    Some(MeanInterval {
-        mean,
-        low: mean - half,
-        high: mean + half,
-        independence_p: independence_p(means),
-    })
 }
 
 /// Sum of squared differences of neighbours.

@@ -6,7 +6,7 @@ mod order;
 mod proportion;
 
 pub use bootstrap::{BootstrapInterval, BootstrapKind, bootstrap};
-pub use order::{OrderInterval, median, median_interval, quantile_interval, runs_needed};
+pub use order::{OrderInterval, median, median_interval, runs_needed};
 pub use proportion::{ProportionInterval, proportion_interval};
 
 pub(crate) use order::{half_width, last_rank, ranks_for_error, shape, symmetric, within_percent};

@@ -50,7 +50,7 @@ pub use ess::{effective_runs, effective_sample_size};
 pub use histogram::LatencyHistogram;
 pub use interval::{
     BootstrapInterval, BootstrapKind, OrderInterval, ProportionInterval, bootstrap, median,
-    median_interval, median_quantity, proportion_interval, quantile_interval, runs_needed,
+    median_interval, median_quantity, proportion_interval, runs_needed,
 };
 pub use knee::{Knee, Progress};
 pub use lenient::Lenient;
@@ -59,8 +59,8 @@ pub use quantity::{Better, Quantity, Unit};
 pub use remedy::Remedy;
 pub use shift::{Shift, shift};
 pub use spread::{
-    DeviationInterval, Fences, Outlier, Severity, coefficient_of_variation, deviation_interval,
-    median_absolute_deviation, outliers, quantile, range_over_mean, tukey_fences,
+    DeviationInterval, Fences, coefficient_of_variation, deviation_interval,
+    median_absolute_deviation, quantile, range_over_mean, tukey_fences,
 };
 pub use stop::{Decision, StopRule};
 pub use verdict::{Assessment, Evidence, Proof, Verdict};

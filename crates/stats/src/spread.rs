@@ -1,4 +1,4 @@
-//! How far values lie from each other, and which lie apart. Outliers are named, never removed.
+//! How far values lie from each other.
 
 use crate::{normal, sample};
 use serde::Serialize;
@@ -103,43 +103,4 @@ pub fn tukey_fences(xs: &[f64]) -> Option<Fences> {
         outer_low: q1 - 3.0 * range,
         outer_high: q3 + 3.0 * range,
     })
-}
-
-/// How far out an outlier lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Beyond an inner fence.
-    Mild,
-    /// Beyond an outer fence.
-    Severe,
-}
-
-/// A value that lies apart from the rest.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Outlier {
-    /// Its place in the input.
-    pub index: usize,
-    /// Itself.
-    pub value: f64,
-    /// How far out it lies.
-    pub severity: Severity,
-}
-
-/// The values beyond [`tukey_fences`], in the order of the input. About 0.7% of normal data are so in
-/// large samples, several percent in samples of ten: a flag to look for a cause, no licence to delete.
-/// Empty where there are no fences.
-pub fn outliers(xs: &[f64]) -> Vec<Outlier> {
-    let Some(fences) = tukey_fences(xs) else { return Vec::new() };
-    let judge = |(index, &value): (usize, &f64)| {
-        let severity = if value < fences.outer_low || value > fences.outer_high {
-            Severity::Severe
-        } else if value < fences.inner_low || value > fences.inner_high {
-            Severity::Mild
-        } else {
-            return None;
-        };
-        Some(Outlier { index, value, severity })
-    };
-    xs.iter().enumerate().filter_map(judge).collect()
 }

@@ -32,7 +32,7 @@ pub struct BootstrapInterval {
 ///
 /// The coverage holds for large samples only, and no count of resamples can mend that: for the mean of
 /// 25 exponential values, 903 of 1,000 percentile intervals and 917 BCa intervals of 95% covered. Prefer
-/// [`super::median_interval`] and [`super::quantile_interval`] for quantiles: theirs is exact. The
+/// [`super::median_interval`] for the median, which is exact. The
 /// draws come from xoshiro256++ of `seed`; 2,000 or more are wanted for 95%.
 ///
 /// `None` when `xs` has fewer than two values or holds NaN or an infinity, `confidence` is not within

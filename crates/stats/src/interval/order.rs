@@ -47,56 +47,6 @@ pub fn median_interval(xs: &[f64], confidence: f64) -> Option<OrderInterval> {
     Some(symmetric(&ordered, lower_rank))
 }
 
-/// The narrowest interval in ranks for the `p`-quantile that covers with at least `confidence`;
-/// of equally narrow ones, that with the greatest coverage.
-///
-/// Narrowest is judged by ranks, not by values: choosing by the values seen would spoil the coverage.
-/// `None` when there are too few observations: an upper end for p = 0.99 at 95% takes hundreds. Also
-/// when `xs` is empty or holds NaN or an infinity, or `p` or `confidence` is not within (0, 1).
-pub fn quantile_interval(xs: &[f64], p: f64, confidence: f64) -> Option<OrderInterval> {
-    if !(sample::valid_confidence(confidence) && p > 0.0 && p < 1.0) {
-        return None;
-    }
-    let ordered = sample::sorted(xs)?;
-    let n = ordered.len();
-    // Lower ranks that cut off next to nothing cannot be part of the narrowest interval.
-    let negligible = (1.0 - confidence) * 1e-6;
-    let first = last_rank(n, |rank| binomial::cdf(rank - 1, n, p) <= negligible).unwrap_or(1);
-    let mut upper = first;
-    let mut below_upper = binomial::cdf(first - 1, n, p);
-    let mut best: Option<(usize, usize, f64)> = None;
-    let mut below_lower = below_upper;
-    for lower in first..n {
-        if 1.0 - below_lower < confidence - ROUNDING {
-            break;
-        }
-        if upper <= lower {
-            upper = lower;
-            below_upper = below_lower;
-        }
-        while upper < n && below_upper - below_lower < confidence - ROUNDING {
-            below_upper += binomial::pmf(upper, n, p);
-            upper += 1;
-        }
-        let coverage = below_upper - below_lower;
-        if coverage < confidence - ROUNDING {
-            break;
-        }
-        let better = best.is_none_or(|(l, u, c)| (upper - lower, -coverage) < (u - l, -c));
-        if better {
-            best = Some((lower, upper, coverage));
-        }
-        below_lower += binomial::pmf(lower, n, p);
-    }
-    best.map(|(lower_rank, upper_rank, coverage)| OrderInterval {
-        low: ordered[lower_rank - 1],
-        high: ordered[upper_rank - 1],
-        lower_rank,
-        upper_rank,
-        coverage,
-    })
-}
-
 /// Estimates how many runs in all would bring the interval of the median within ±`half_width_percent`
 /// of it on both sides.
 ///

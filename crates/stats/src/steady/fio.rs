@@ -40,10 +40,6 @@ impl Criterion {
     fn is_slope(self) -> bool {
         matches!(self, Criterion::IopsSlope | Criterion::BwSlope)
     }
-
-    fn is_iops(self) -> bool {
-        matches!(self, Criterion::Iops | Criterion::IopsSlope)
-    }
 }
 
 /// Below what it counts as steady.
@@ -262,11 +258,6 @@ impl Replica {
     fn deviation(&self) -> f64 {
         let mean = self.sum_y as f64 / self.samples as f64;
         self.ring.iter().map(|y| (*y as f64 - mean).abs()).fold(0.0, f64::max)
-    }
-
-    /// True when what is pushed are IOPS, false when bytes a second.
-    pub fn takes_iops(&self) -> bool {
-        self.settings.criterion.is_iops()
     }
 }
 
