@@ -3,6 +3,7 @@
 mod compare;
 mod diskspd;
 mod explain;
+mod files;
 mod flashbench;
 mod given;
 mod groups;
@@ -37,6 +38,7 @@ use workload::units::parse_nanos;
 pub use compare::CompareArgs;
 pub use diskspd::{DiskspdArgs, diskspd_help};
 pub use explain::ExplainArgs;
+pub use files::{FilesArgs, ResultArgs};
 pub use flashbench::{FlashbenchArgs, flashbench_help};
 pub use given::{BesideResume, Given};
 pub use health::{HealthArgs, Patient, RECORDING};
@@ -45,10 +47,9 @@ pub use judge::JudgeArgs;
 pub use keep::{KeepArgs, PlaceArgs, RecordArgs};
 pub use load::{ConsentArgs, HowArgs, LiveArgs, LoadArgs, OutputArgs, TargetArgs, WriteArgs};
 pub use probe::{
-    ChainArgs, PlainArgs, ProbeArgs, ProbeOutputArgs, ProbePlaceArgs, ProbeVerb, RowsArgs,
-    RowsVerb, ScatterArgs,
+    ChainArgs, PlainArgs, ProbeArgs, ProbePlaceArgs, ProbeVerb, RowsArgs, RowsVerb, ScatterArgs,
 };
-pub use pts::{NamedTests, PtsArgs, PtsConsentArgs, PtsOutputArgs};
+pub use pts::{NamedTests, PtsArgs, PtsConsentArgs};
 pub use purge::{PurgeArgs, method as purge_method};
 pub use record::{RerunArgs, RunsArgs, RunsForm, RunsVerb};
 pub use report::{ReportArgs, ShowArgs};

@@ -6,29 +6,6 @@ use anyhow::{Result, bail};
 use bench::outputs;
 use report::chart::{Canvas, Chart, Ground, png_of_all, svg_of_all};
 
-use crate::messages;
-
-/// Draws the plot of what was probed into a file, as its name ends. Of several probes that of the most telling one.
-///
-/// # Errors
-/// When there is nothing to draw, the file's name has no known end, or it cannot be written.
-pub fn of_probe(body: &probe::Body, path: &Path, force: bool) -> Result<()> {
-    let name = path.display();
-    match views::plots::charts(body).into_iter().next() {
-        Some(chart) => write(&[chart], path, Ground::Light, force),
-        None if body.interrupted => {
-            messages::note(&not_yet(path));
-            Ok(())
-        }
-        None => bail!("{name}: there is nothing to draw of what was probed"),
-    }
-}
-
-/// That a plot was not drawn of what was stopped too early for it.
-pub fn not_yet(path: &Path) -> String {
-    format!("{} is not drawn: there is nothing to draw yet", path.display())
-}
-
 /// Writes charts into one file, as its name ends: one alone, and several in two columns.
 ///
 /// # Errors

@@ -3,11 +3,13 @@
 //! `args` defines every flag once, for help, completions and the manual. `verbs` has a file for each verb.
 //! `session` is one benchmark run from its first note to its exit code, `probing`, `testing` and `surveying` the same
 //! for the other instruments. `records` knows which command resumes or repeats a run, `recorded` opens recorded results,
-//! `drawings` writes plots beside a result.
+//! `files` writes pages, plots and
+//! rows beside a result.
 
 mod args;
 mod drawings;
 mod exit;
+mod files;
 mod inputs;
 mod known_drives;
 mod misuse;
@@ -100,6 +102,12 @@ fn program() -> ExitCode {
         Err(error) => return end(misuse::tell(error)),
     };
     if let Err(error) = cli.verb.targets().into_iter().try_for_each(outputs::protect) {
+        return end(Err(error));
+    }
+    if given.has("quiet") {
+        messages::be_quiet();
+    }
+    if let Err(error) = cli.verb.check_files() {
         return end(Err(error));
     }
     if is_about_devices(&cli.verb) {

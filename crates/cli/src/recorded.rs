@@ -16,7 +16,7 @@ use workload::plan::Plan;
 use crate::args::PlaceArgs;
 use crate::exit::Exit;
 use crate::wrong_verb::{self, Reader};
-use crate::{inputs, messages, records, session};
+use crate::{inputs, messages, records};
 
 /// The run or the document of that name.
 ///
@@ -85,7 +85,7 @@ fn of_run(run: Run, integrity: Integrity) -> Result<Recorded> {
     let document = run.document.clone().with_context(|| format!("{id}: has no result yet"))?;
     let form = form_of(&document);
     let found = match form.as_str() {
-        session::SCHEMA => measured(&run)?,
+        instrument::MARK => measured(&run)?,
         form => found(form, &document).with_context(|| cannot(id, form))?,
     };
     Ok(Recorded {
@@ -109,6 +109,22 @@ pub fn whole_envelope(run: &Run, document: &Value) -> Envelope {
 fn of_document(name: &str, path: &Path) -> Result<Recorded> {
     let (form, document) = read(name, path)?;
     let found = found(&form, &document).with_context(|| cannot(name, &form))?;
+    of_value(name, document, found)
+}
+
+/// A result that is not recorded, as `--json` prints it; `found` where its form alone does not say what it is.
+///
+/// # Errors
+/// When its form is not one that is shown.
+pub fn of_printed(printed: &str, found: Option<ResultBody>) -> Result<Recorded> {
+    let document: Value = serde_json::from_str(printed)?;
+    let found = found.map_or_else(|| self::found(&form_of(&document), &document), Ok)?;
+    let name = document["envelope"]["run_id"].as_str().unwrap_or_default().to_owned();
+    of_value(&name, document, found)
+}
+
+fn of_value(name: &str, document: Value, found: ResultBody) -> Result<Recorded> {
+    let form = form_of(&document);
     let envelope = Envelope::decode(document["envelope"].clone())
         .with_context(|| format!("{name}: its envelope is not whole; give what --json printed"))?;
     Ok(Recorded {
@@ -172,7 +188,7 @@ fn found(form: &str, document: &Value) -> Result<ResultBody> {
 
 /// A mark with its runs, or the sweep that it is.
 fn measured(run: &Run) -> Result<ResultBody> {
-    let Some(document) = session::of_record(run)? else {
+    let Some(document) = records::mark_of(run)? else {
         bail!("{}: has no result yet", run.id);
     };
     if run.is_bare() {

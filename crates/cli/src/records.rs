@@ -4,7 +4,7 @@ use std::fs;
 use std::io::IsTerminal as _;
 use std::path::Path;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use block::quoted;
 use documents::Decode as _;
 use documents::instrument::{self, Instrument, Resume, Row};
@@ -12,7 +12,7 @@ use drives::TargetSpec;
 use instruments::mark::Setup;
 use linux::gate;
 use linux::sysfs::Roots;
-use record::{Envelope, RecordError, Run, RunId, Runs, State, Summary};
+use record::{Document, Envelope, RecordError, Run, RunId, Runs, State, Summary};
 
 use runner::instrument::Resumed;
 use runner::recorder::{Closed, RESUMED};
@@ -37,6 +37,20 @@ pub fn noun_of(run: &Run) -> &'static str {
     row_of(run).map_or("of a form that this version does not know", |row| row.noun)
 }
 
+/// The document of a recorded mark.
+///
+/// # Errors
+/// When another verb made it.
+pub fn mark_of(run: &Run) -> Result<Option<Document<mark::Body>>> {
+    if !is_of(run, Instrument::Mark) {
+        bail!("{}: is {}, and a mark, run or sweep is wanted here", run.id, noun_of(run));
+    }
+    let Some(document) = run.document.clone() else { return Ok(None) };
+    let read = Document::decode(document);
+    read.map(Some)
+        .with_context(|| format!("{}: its document.json is no {}", run.id, instrument::MARK))
+}
+
 /// The verb that goes on with `run`, which has not come to its end.
 fn goes_on_with(run: &Run) -> Option<&'static str> {
     match row_of(run)?.resume {
@@ -50,6 +64,9 @@ fn goes_on_with(run: &Run) -> Option<&'static str> {
 /// for anew), the files that the result is written into, and how it is printed.
 const AGAIN: [&str; 7] = ["write", "csv", "plot", "report", "samples", "json", "mib"];
 
+/// Those of them that name files of the whole result.
+const FILES: [&str; 3] = ["csv", "plot", "report"];
+
 /// A flag and its value.
 type Typed = (&'static str, String);
 
@@ -57,8 +74,8 @@ type Typed = (&'static str, String);
 const DRIVE: [&str; 3] = ["device", "target", "plan"];
 
 /// What the commands that began a run and went on with it asked for that has to be asked for again; of what two of them
-/// asked for, what the later did. Where the drive is, the last one knows.
-fn asked_for(commands: &[Vec<String>]) -> Vec<Typed> {
+/// asked for, what the later did. Where the drive is, the last one knows. Files of a survey are not those of its parts.
+fn asked_for(verb: &str, commands: &[Vec<String>]) -> Vec<Typed> {
     let mut all: Vec<Typed> = Vec::new();
     for (index, typed) in commands.iter().enumerate() {
         all.retain(|(flag, _)| !DRIVE.contains(flag));
@@ -67,7 +84,10 @@ fn asked_for(commands: &[Vec<String>]) -> Vec<Typed> {
         let is_plan =
             |(flag, value): &Typed| *flag == "plan" && (value == "-" || value.ends_with(".toml"));
         let drive = drive.into_iter().filter(|one| !is_plan(one));
-        for (flag, value) in values_of(typed, &AGAIN).into_iter().chain(drive) {
+        let of_survey = verb != "survey" && typed.first().is_some_and(|word| word == "survey");
+        let is_of_it = |(flag, _): &Typed| !(of_survey && FILES.contains(flag));
+        let again = values_of(typed, &AGAIN).into_iter().filter(is_of_it);
+        for (flag, value) in again.chain(drive) {
             match all.iter_mut().find(|(known, _)| *known == flag) {
                 Some((_, old)) => *old = value,
                 None => all.push((flag, value)),
@@ -174,7 +194,7 @@ fn tell_to_go_on(verb: &str, id: &RunId, place: &PlaceArgs) {
     if commands.last() != Some(&own) {
         commands.push(own);
     }
-    let asked = asked_for(&commands);
+    let asked = asked_for(verb, &commands);
     // Whoever goes on says again what is written to; the command alone must not do it.
     if let Some((_, word)) = values_of(&arguments(), &["consent"]).first() {
         messages::note(&format!(
@@ -187,10 +207,9 @@ fn tell_to_go_on(verb: &str, id: &RunId, place: &PlaceArgs) {
 
 /// Tells of files that earlier commands of a run wrote into, and the one that goes on with it does not.
 fn tell_of_files_left(verb: &str, run: &Run, place: &PlaceArgs) {
-    let (asked, now) = (asked_for(&commands(run)), values_of(&arguments(), &AGAIN));
-    let is_left = |(flag, _): &&Typed| {
-        ["csv", "plot", "report"].contains(flag) && !now.iter().any(|(typed, _)| typed == flag)
-    };
+    let (asked, now) = (asked_for(verb, &commands(run)), values_of(&arguments(), &AGAIN));
+    let is_left =
+        |(flag, _): &&Typed| FILES.contains(flag) && !now.iter().any(|(typed, _)| typed == flag);
     let left: Vec<String> = asked.iter().filter(is_left).map(|(_, file)| quoted(file)).collect();
     if !left.is_empty() {
         let command = resumption(verb, &run.id, &asked, &[], &place.flag());
@@ -214,7 +233,7 @@ pub fn next(run: &Run, place: &PlaceArgs) -> String {
 pub fn how_to_go_on(run: &Run, place: &PlaceArgs) -> String {
     match goes_on_with(run) {
         Some(verb) if !run.is_bare() => {
-            let asked = asked_for(&commands(run));
+            let asked = asked_for(verb, &commands(run));
             let command = resumption(verb, &run.id, &asked, &[], &place.flag());
             match asked.iter().any(|(flag, _)| *flag == "write") {
                 true => match gate::word(&Roots::default(), Path::new(&run.summary.target)) {
@@ -280,12 +299,12 @@ fn to_make_anew(words: &[String]) -> String {
 
 /// A command with names that are free for the files that it writes and that are there by now.
 fn with_new_files(words: &[String]) -> Vec<String> {
-    const FILES: [&str; 7] = ["csv", "plot", "report", "samples", "data", "save", "output"];
+    const OUTPUTS: [&str; 7] = ["csv", "plot", "report", "samples", "data", "save", "output"];
     let mut words = words.to_vec();
     if words.iter().any(|word| word == "--force") {
         return words;
     }
-    for (flag, value) in values_of(&words, &FILES) {
+    for (flag, value) in values_of(&words, &OUTPUTS) {
         if Path::new(&value).is_file() {
             let (joined, new) = (format!("--{flag}={value}"), unused(&value));
             for word in &mut words {

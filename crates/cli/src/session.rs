@@ -3,9 +3,8 @@
 use std::cell::OnceCell;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, bail};
-use documents::Decode as _;
-use documents::instrument::Instrument;
+use anyhow::{Context as _, Result};
+use documents::recorded::ResultBody;
 use instruments::mark::{Closed, Job, Measured, Recording, RunMode, SamplesFile, Setup, measure};
 use live::{Display, Progress};
 use mark::compare::RunLatencies;
@@ -17,12 +16,12 @@ use runner::instrument::Outcome;
 use serde_json::Value;
 use workload::plan::Plan;
 
-use crate::args::{KeepArgs, OutputArgs, PlaceArgs};
+use crate::args::{FilesArgs, KeepArgs, OutputArgs, PlaceArgs};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
-use crate::messages;
+use crate::recorded::of_printed;
 use crate::records::{self, Next};
-use crate::swept::SweepFiles;
+use crate::{files, messages};
 
 /// The form of a mark's body.
 pub use documents::instrument::MARK as SCHEMA;
@@ -77,7 +76,8 @@ impl Session<'_> {
         headline: &dyn Fn(&Document<Body>) -> String,
     ) -> Result<Made> {
         self.output.live.when(false).check()?;
-        let force = self.output.force;
+        let FilesArgs { result, .. } = &self.output.files;
+        let force = result.force;
         let create = |path| SamplesFile::create(path, force);
         let samples = self.output.samples.as_deref().map(create).transpose()?;
         let (verb, target) = (self.setup.verb.clone(), self.setup.target.clone());
@@ -86,7 +86,7 @@ impl Session<'_> {
         let recording = Recording::prepare(self.keep.keep(), envelope, self.setup, self.course)?;
         let progress = Progress::of(&Display {
             live: self.output.live.when(verb == "sweep"),
-            is_quiet: self.output.no_progress,
+            is_quiet: result.no_progress,
             verb: &verb,
             target: &target,
         })?;
@@ -112,7 +112,7 @@ impl Session<'_> {
             closed,
             broken,
             place: self.keep.place.clone(),
-            is_json: self.output.json,
+            is_json: result.json,
             goes_on_with,
             samples: self.output.samples.clone(),
         })
@@ -124,20 +124,22 @@ impl Session<'_> {
     /// What makes a measurement impossible, or its result unwritable.
     pub fn run(self) -> Result<Exit> {
         if let Some(swept) = self.setup.sweep.clone() {
-            return self.run_as_sweep(&swept, &SweepFiles::default());
+            return self.run_as_sweep(&swept);
         }
         let (output, verb) = (self.output, self.setup.verb.clone());
         let made = self.make(&|_| Ok(Vec::new()))?;
-        let shown = show(&verb, &made.closed.document, output.json, output.mib);
-        made.shown(shown)
+        let shown = match output.files.is_csv_on_stdout() {
+            true => Ok(()),
+            false => show(&verb, &made.closed.document, output.files.result.json, output.mib),
+        };
+        made.shown(shown, output, None)
     }
 
-    /// Measures, records and shows what was measured as a sweep, also in `files`.
+    /// Measures, records and shows what was measured as a sweep.
     ///
     /// # Errors
     /// What makes a measurement impossible, or its result unwritable.
-    pub fn run_as_sweep(self, swept: &Swept, files: &SweepFiles) -> Result<Exit> {
-        files.check()?;
+    pub fn run_as_sweep(self, swept: &Swept) -> Result<Exit> {
         let output = self.output;
         let plan = (self.job.plan)(true)?;
         let found = OnceCell::new();
@@ -146,12 +148,11 @@ impl Session<'_> {
             views::sweep::headline(found.get_or_init(|| find(document)))
         })?;
         let found = found.into_inner().unwrap_or_else(|| find(&made.closed.document));
-        let written = files.write(&found);
-        let shown = written.and_then(|()| match files.is_csv_on_stdout() {
+        let shown = match output.files.is_csv_on_stdout() {
             true => Ok(()),
-            false => crate::swept::show(&found, output.json, output.mib),
-        });
-        made.shown(shown)
+            false => crate::swept::show(&found, output.files.result.json, output.mib),
+        };
+        made.shown(shown, output, Some(&found))
     }
 }
 
@@ -188,7 +189,12 @@ impl Made {
     }
 
     /// Ends, when the result was shown; or tells where it is, when it could not be.
-    fn shown(self, shown: Result<()>) -> Result<Exit> {
+    fn shown(
+        self,
+        shown: Result<()>,
+        output: &OutputArgs,
+        sweep: Option<&Document<mark::sweep::Body>>,
+    ) -> Result<Exit> {
         let made = self;
         match (&made.closed.record.id, &made.closed.record.failure) {
             (Some(id), None) => shown.with_context(|| {
@@ -199,7 +205,34 @@ impl Made {
             })?,
             _ => shown?,
         }
-        made.end()
+        let written = made.write(output, sweep);
+        let exit = made.end()?;
+        written.map(|()| exit)
+    }
+
+    /// Writes the files that were asked for beside the result.
+    ///
+    /// # Errors
+    /// As [`files::write`].
+    pub fn write(
+        &self,
+        output: &OutputArgs,
+        sweep: Option<&Document<mark::sweep::Body>>,
+    ) -> Result<()> {
+        let Closed { document, record, .. } = &self.closed;
+        let ended = files::Ended {
+            record,
+            place: &self.place,
+            is_halted: document.body.interrupted,
+            document: &|| match sweep {
+                None => of_printed(&document.to_json()?, None),
+                Some(sweep) => {
+                    let found = ResultBody::Sweep(Box::new(sweep.body.clone()));
+                    of_printed(&sweep.to_json()?, Some(found))
+                }
+            },
+        };
+        files::write(&output.files, output.mib, &ended)
     }
 
     /// Says where the run is kept, and how it ended.
@@ -226,19 +259,6 @@ impl Made {
             (false, false) => Exit::Done,
         })
     }
-}
-
-/// The document of a recorded mark.
-///
-/// # Errors
-/// When another verb made it.
-pub fn of_record(run: &Run) -> Result<Option<Document<Body>>> {
-    if !records::is_of(run, Instrument::Mark) {
-        bail!("{}: is {}, and a mark, run or sweep is wanted here", run.id, records::noun_of(run));
-    }
-    let Some(document) = run.document.clone() else { return Ok(None) };
-    let read = Document::decode(document);
-    read.map(Some).with_context(|| format!("{}: its document.json is no {SCHEMA}", run.id))
 }
 
 /// Prints the result of a recorded run as it was printed then: a mark, or a sweep.

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use block::quoted;
 use documents::format::{FileFormat, detect_format};
-
-use crate::session;
+use documents::instrument;
 
 /// Hint where a plan comes from.
 pub const PLANS: &str = "`drivescope plan` prints one";
@@ -59,7 +58,7 @@ pub fn advice(path: &Path, reader: Reader) -> Option<String> {
         (FileFormat::Trace, _) if reader != Reader::Trace => {
             format!("is a table in Parquet, as a trace is; read it with: drivescope trace analyze {word}")
         }
-        (FileFormat::Document(form), Reader::Import | Reader::Flashbench) if form == session::SCHEMA => {
+        (FileFormat::Document(form), Reader::Import | Reader::Flashbench) if form == instrument::MARK => {
             format!("is drivescope's own result; take it in with: drivescope runs import {word}")
         }
         (FileFormat::Document(form), Reader::Judge) => format!(

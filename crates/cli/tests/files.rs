@@ -13,8 +13,12 @@ use common::{Ran, drivescope, names, scratch_dir};
 const TESTED: &str = "sim:enterprise-28op?capacity=512MiB";
 
 /// Each flag that names a file, with a quick line of its verb.
-const LINES: [(&[&str], &str, &str); 14] = [
+const LINES: [(&[&str], &str, &str); 18] = [
     (&["mark", "sim:hdd-7200", "--quick", "--tests=RND4KQ1T1", "--runs=1"], "--samples", "csv"),
+    (&["mark", "sim:hdd-7200", "--quick", "--tests=RND4KQ1T1", "--runs=1"], "--csv", "csv"),
+    (&["compare", "sim:sata-a", "sim:sata-b", "--quick", "--tests=RND4KQ1T1"], "--report", "html"),
+    (&["purge", "sim:mlc-nvme"], "--report", "html"),
+    (&["probe", "fat", "sim:usb-8m"], "--csv", "csv"),
     (&["sweep", "sim:hdd-7200", "--vary=block=4KiB,8KiB", "--runs=2"], "--csv", "csv"),
     (&["sweep", "sim:hdd-7200", "--vary=block=4KiB,8KiB", "--runs=2"], "--plot", "svg"),
     (&["survey", "sim:card-3m", "--time-budget=1min"], "--report", "html"),

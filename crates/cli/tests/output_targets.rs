@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::matrix::lines::OUTPUTS;
+use crate::matrix::lines::{OUTPUTS, results};
 use cases::fixture::{Ended, end};
 use common::storage::{Loop, Mounted, filesystem_is_known, has_means, skip};
 use common::{Alive, drivescope, mark, run, scratch_dir};
@@ -41,43 +41,13 @@ const LINES: &[(&str, &str, &str)] = &[
     ("mark", "samples", "mark {target} --read-only --samples={out} --force"),
     ("run", "samples", "run {plan} {target} --samples={out} --force"),
     ("rerun", "samples", "rerun {run} --samples={out} --force"),
-    ("survey", "report", "survey {target} --time-budget=20s --report={out} --force"),
     ("sweep", "samples", "sweep {target} --vary=depth=1,2 --samples={out} --force"),
-    ("sweep", "csv", "sweep {target} --vary=depth=1,2 --csv={out} --force"),
-    ("sweep", "plot", "sweep {target} --vary=depth=1,2 --plot={out} --force"),
     ("report", "output", "report {run} --output={out} --force"),
     ("report", "png", "report {run} --png={out} --force"),
     ("report", "svg", "report {run} --svg={out} --force"),
     ("report", "csv", "report {run} --csv={out} --force"),
     ("report", "markdown", "report {run} --markdown={out} --force"),
-    ("probe", "plot", "probe {target} --plot={out} --force"),
-    ("probe align", "plot", "probe align {target} --plot={out} --force"),
-    ("probe open-au", "plot", "probe open-au {target} --write --consent=x --plot={out} --force"),
-    ("probe fat", "plot", "probe fat {target} --write --consent=x --plot={out} --force"),
-    ("probe scatter", "plot", "probe scatter {target} --plot={out} --force"),
-    ("probe interval", "plot", "probe interval {target} --plot={out} --force"),
-    ("probe parallelism", "plot", "probe parallelism {target} --plot={out} --force"),
-    (
-        "probe write-buffer",
-        "plot",
-        "probe write-buffer {target} --write --consent=x --plot={out} --force",
-    ),
-    (
-        "probe slc-cache",
-        "plot",
-        "probe slc-cache {target} --write --consent=x --plot={out} --force",
-    ),
-    ("probe surface", "plot", "probe surface {target} --plot={out} --force"),
-    ("probe capacity", "plot", "probe capacity {target} --write --consent=x --plot={out} --force"),
-    (
-        "probe speed-class",
-        "plot",
-        "probe speed-class {target} --write --consent=x --plot={out} --force",
-    ),
     ("probe scatter", "data", "probe scatter {target} --data={out} --force"),
-    ("pts", "report", "pts wsat {target} --report={out} --force"),
-    ("pts", "csv", "pts wsat {target} --csv={out} --force"),
-    ("pts", "plot", "pts wsat {target} --plot={out} --force"),
     ("flashbench", "out", "flashbench -s --scatter-order=8 --out={out} {target}"),
     ("trace record", "output", "trace record {loop} --duration=1s --output={out} --force"),
     ("trace import", "output", "trace import {trace} --output={out} --force"),
@@ -225,6 +195,20 @@ fn no_output_goes_over_the_target() {
         let place = &places[usize::from(*name == "plot")];
         let cells: Vec<String> = FORMS.iter().map(|form| tried(place, line, form)).collect();
         table += &format!("| {} | {} |\n", flag(verb, name), cells.join(" | "));
+    }
+    // One code writes the files of all results.
+    for name in ["report", "plot", "csv"] {
+        let place = &places[usize::from(name == "plot")];
+        let rows = results().filter(|(_, flag, _)| *flag == name).map(|(verb, _, line)| {
+            let line = format!("{line} --{name}={{out}} --force");
+            (verb, FORMS.map(|form| tried(place, &line, form)))
+        });
+        let rows: Vec<_> = rows.collect();
+        for (verb, cells) in &rows {
+            assert_eq!(*cells, rows[0].1, "{verb} --{name}");
+        }
+        let cells = rows[0].1.join(" | ");
+        table += &format!("| `--{name}` of each verb that measures | {cells} |\n");
     }
     drop(places);
     table += &other_outputs();

@@ -74,6 +74,7 @@ mod serve;
 mod slips;
 mod survey;
 mod sweep;
+mod tidy;
 mod trace_memory;
 mod trace_record;
 mod trace_replay;

@@ -68,9 +68,18 @@ pub fn compare(
                 pairs.push(pair);
             }
         }
-        let sides = made.into_iter().map(|made| made.map(|made| figures(made.test))).collect();
-        let (name, op) = (key.name.to_owned(), key.op.to_owned());
-        tests.push(ComparedTest { name, op, sides, pairs, ranking: Vec::new() });
+        let first = made.iter().flatten().map(|made| made.test).find(|test| test.depth > 0);
+        let sides = made.iter().map(|made| made.as_ref().map(|made| figures(made.test))).collect();
+        tests.push(ComparedTest {
+            name: key.name.to_owned(),
+            op: key.op.to_owned(),
+            block_bytes: first.map(|test| test.block_bytes),
+            depth: first.map(|test| test.depth),
+            threads: first.map(|test| test.threads),
+            sides,
+            pairs,
+            ranking: Vec::new(),
+        });
     }
     let judged = judge(&contrasts, CONFIDENCE, margin_percent / 100.0);
     for ((test, pair), judged) in places.into_iter().zip(judged) {
@@ -175,6 +184,7 @@ fn figures(test: &Test) -> Figures {
         mb_s: test.mb_s,
         latency_ns: test.latency_ns,
         two_modes: modes.is_some_and(|found| matches!(found.modes, Modes::Two { .. })),
+        runs: test.runs.clone(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Messages on stderr, and results on stdout.
 
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anstyle::{AnsiColor, Style};
@@ -17,9 +18,19 @@ use crate::exit::Stopped;
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 const RED: Style = AnsiColor::Red.on_default().bold();
 
+/// True when nothing but results and errors is printed.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Prints no notes from now on: only results, questions and errors.
+pub fn be_quiet() {
+    IS_QUIET.store(true, Ordering::Relaxed);
+}
+
 /// Says something that the user should know.
 pub fn note(text: &str) {
-    say(&headed(YELLOW, "note:", text));
+    if !IS_QUIET.load(Ordering::Relaxed) {
+        say(&headed(YELLOW, "note:", text));
+    }
 }
 
 /// Says why there is no result.

@@ -34,6 +34,7 @@ pub mod row;
 pub mod runs;
 pub mod survey;
 pub mod sweep;
+mod tidy;
 pub mod trace_plots;
 pub mod trend;
 

@@ -18,6 +18,20 @@ const LEVELS_PER_DECADE: i32 = 12;
 
 /// What there is to see. `runs` has those of each test, where they are recorded.
 pub fn charts(body: &Body, runs: &[TestRuns]) -> Vec<Chart> {
+    let mut charts = drawn(body, runs, &[each_run, within_a_run, levels, histogram]);
+    charts.extend(in_order(body));
+    charts
+}
+
+/// Every run and its latencies: what one picture shows.
+pub fn main(body: &Body, runs: &[TestRuns]) -> Vec<Chart> {
+    drawn(body, runs, &[each_run, levels])
+}
+
+/// A chart of the tests of one operation.
+type Draw = fn(&Body, &str, &[Of<'_>]) -> Option<Chart>;
+
+fn drawn(body: &Body, runs: &[TestRuns], all: &[Draw]) -> Vec<Chart> {
     let mut ops: Vec<&str> = Vec::new();
     for test in &body.tests {
         if !ops.contains(&test.op.as_str()) {
@@ -30,15 +44,8 @@ pub fn charts(body: &Body, runs: &[TestRuns]) -> Vec<Chart> {
         let of_op = body.tests.iter().enumerate().filter(|(_, test)| test.op == op);
         let tests: Vec<Of<'_>> =
             of_op.map(|(at, test)| Of { test, runs: runs.get(at).unwrap_or(&none) }).collect();
-        let all = [
-            each_run(body, op, &tests),
-            within_a_run(body, op, &tests),
-            levels(body, op, &tests),
-            histogram(body, op, &tests),
-        ];
-        charts.extend(all.into_iter().flatten());
+        charts.extend(all.iter().filter_map(|draw| draw(body, op, &tests)));
     }
-    charts.extend(in_order(body));
     charts
 }
 
@@ -72,7 +79,7 @@ fn titled(op: &str, words: &str) -> String {
 }
 
 /// An axis of speeds, logarithmic where they lie far apart.
-fn speeds(values: impl Iterator<Item = f64>) -> Axis {
+pub(crate) fn speeds(values: impl Iterator<Item = f64>) -> Axis {
     let y = Axis::new("Throughput", Unit::MbPerS);
     let (least, most) =
         values.filter(|v| *v > 0.0).fold((f64::INFINITY, 0.0f64), |e, v| (e.0.min(v), e.1.max(v)));

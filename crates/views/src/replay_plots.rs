@@ -10,9 +10,20 @@ use super::trace_plots;
 
 /// What there is to see: how true it was, then what was replayed.
 pub fn charts(body: &ReplayBody) -> Vec<Chart> {
-    let mut charts = vec![rate(body), depth(body), lateness(body)];
-    charts.extend(trace_plots::charts(&body.replay.run).into_iter().map(|(_, chart)| Some(chart)));
-    let mut charts: Vec<Chart> = charts.into_iter().flatten().collect();
+    let replayed = trace_plots::charts(&body.replay.run).into_iter().map(|(_, chart)| chart);
+    noted(body, fidelity(body).chain(replayed).collect())
+}
+
+/// How true it was: what one picture shows.
+pub fn main(body: &ReplayBody) -> Vec<Chart> {
+    noted(body, fidelity(body).collect())
+}
+
+fn fidelity(body: &ReplayBody) -> impl Iterator<Item = Chart> {
+    [rate(body), depth(body), lateness(body)].into_iter().flatten()
+}
+
+fn noted(body: &ReplayBody, mut charts: Vec<Chart>) -> Vec<Chart> {
     let note = format!("{} on {}; seed {}", body.file.display(), body.drive.target.name, body.seed);
     charts.iter_mut().for_each(|chart| chart.note.clone_from(&note));
     charts

@@ -5,7 +5,9 @@ use clap::Args;
 use drives::TargetSpec;
 use workload::units::parse_bytes;
 
-use super::{BesideResume, Cpus, LoadArgs, RecordArgs, Span, cpus, share, share_or_none, span};
+use super::{
+    BesideResume, Cpus, FilesArgs, LoadArgs, RecordArgs, Span, cpus, share, share_or_none, span,
+};
 
 /// `compare`.
 #[derive(Debug, Args)]
@@ -74,13 +76,9 @@ pub struct CompareArgs {
     pub load: LoadArgs,
     #[command(flatten)]
     pub record: RecordArgs,
-    /// Print the result as JSON
-    #[arg(long, help_heading = "Output", add = BesideResume)]
-    pub json: bool,
+    #[command(flatten)]
+    pub files: FilesArgs,
     /// Show throughput in MiB/s (2^20) instead of MB/s (10^6)
     #[arg(long, help_heading = "Output", add = BesideResume)]
     pub mib: bool,
-    /// Show no progress
-    #[arg(long, help_heading = "Output", add = BesideResume)]
-    pub no_progress: bool,
 }

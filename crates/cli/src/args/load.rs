@@ -12,6 +12,7 @@ use mark::{Profile, TestSpec};
 use workload::plan::Order;
 use workload::units::{parse_bytes, parse_nanos};
 
+use super::files::FilesArgs;
 use super::given::{BesideResume, Given};
 use super::keep::KeepArgs;
 use super::values::{
@@ -177,15 +178,11 @@ pub struct LoadArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// Print the result as JSON
-    #[arg(long, add = BesideResume)]
-    pub json: bool,
+    #[command(flatten)]
+    pub files: FilesArgs,
     /// Show throughput in MiB/s (2^20) instead of MB/s (10^6)
     #[arg(long, add = BesideResume)]
     pub mib: bool,
-    /// Show no progress
-    #[arg(long, add = BesideResume)]
-    pub no_progress: bool,
     #[command(flatten)]
     pub live: LiveArgs,
     /// Write every single I/O to this CSV file
@@ -195,9 +192,6 @@ pub struct OutputArgs {
     #[arg(long, value_name = "N", default_value_t = 1_000_000,
           value_parser = clap::value_parser!(u64).range(1..=20_000_000), add = BesideResume)]
     pub samples_max: u64,
-    /// Write over files that exist
-    #[arg(long, add = BesideResume)]
-    pub force: bool,
 }
 
 /// Whether it is shown on a full screen while it goes on.
@@ -205,7 +199,7 @@ pub struct OutputArgs {
 #[command(next_help_heading = "Output")]
 pub struct LiveArgs {
     /// Show curve, state and time left on a full screen while it goes on; q ends it
-    #[arg(long, conflicts_with_all = ["no_live", "no_progress"], add = BesideResume)]
+    #[arg(long, conflicts_with_all = ["no_live", "no_progress", "quiet"], add = BesideResume)]
     pub live: bool,
     /// Show a line of progress instead
     #[arg(long, add = BesideResume)]

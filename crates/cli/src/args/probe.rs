@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use bench::opening::Place;
 use block::{Bytes, EngineChoice, Nanos};
-use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use drives::TargetSpec;
 use workload::units::parse_bytes;
 
-use super::{BesideResume, Cpus, RecordArgs, Span, WriteArgs, cpus, lasting, named, picture, span};
+use super::{
+    BesideResume, Cpus, FilesArgs, RecordArgs, Span, WriteArgs, cpus, lasting, named, span,
+};
 
 /// `probe`.
 #[derive(Debug, Args)]
@@ -54,7 +55,7 @@ pub struct ChainArgs {
     #[arg(long, help_heading = "Output", conflicts_with = "json", add = BesideResume)]
     pub row: bool,
     #[command(flatten)]
-    pub output: ProbeOutputArgs,
+    pub output: FilesArgs,
     #[command(flatten)]
     pub record: RecordArgs,
 }
@@ -175,31 +176,13 @@ impl ProbePlaceArgs {
     }
 }
 
-/// How the result is shown.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Output")]
-pub struct ProbeOutputArgs {
-    /// Print the result as JSON
-    #[arg(long, add = BesideResume)]
-    pub json: bool,
-    /// Draw the result's plot into this file (.svg or .png)
-    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(picture), add = BesideResume)]
-    pub plot: Option<PathBuf>,
-    /// Write over files that exist
-    #[arg(long, add = BesideResume)]
-    pub force: bool,
-    /// Show no progress
-    #[arg(long, add = BesideResume)]
-    pub no_progress: bool,
-}
-
 /// A probe without flags of its own.
 #[derive(Debug, Args)]
 pub struct PlainArgs {
     #[command(flatten)]
     pub place: ProbePlaceArgs,
     #[command(flatten)]
-    pub output: ProbeOutputArgs,
+    pub output: FilesArgs,
     #[command(flatten)]
     pub record: RecordArgs,
 }

@@ -1,10 +1,7 @@
 //! Flags of `pts`.
 
-use std::path::PathBuf;
-
 use block::{Bytes, EngineChoice, Nanos};
 use clap::Args;
-use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use drives::TargetSpec;
 use pts::options::{Addresses, Load, Minute, Rule, Test};
 use workload::units::{parse_bytes, parse_nanos};
@@ -12,8 +9,7 @@ use workload::units::{parse_bytes, parse_nanos};
 use super::purge::{Asked, method};
 use super::values::{Choice, one_of};
 use super::{
-    BesideResume, Cpus, KeepArgs, LiveArgs, Span, WriteArgs, cpus, page_file, picture, share, span,
-    spare, table_file,
+    BesideResume, Cpus, FilesArgs, KeepArgs, LiveArgs, Span, WriteArgs, cpus, share, span, spare,
 };
 
 /// `pts`.
@@ -133,24 +129,8 @@ pub struct PtsConsentArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct PtsOutputArgs {
-    /// Print the result as JSON
-    #[arg(long, add = BesideResume)]
-    pub json: bool,
-    /// Write the report's pages into this HTML file
-    #[arg(long, value_name = "FILE.html", value_parser = PathBufValueParser::new().try_map(page_file), add = BesideResume)]
-    pub report: Option<PathBuf>,
-    /// Write the test's tables into this CSV file; of wsat, every sample window
-    #[arg(long, value_name = "FILE.csv", value_parser = PathBufValueParser::new().try_map(table_file), add = BesideResume)]
-    pub csv: Option<PathBuf>,
-    /// Draw the test's curve into this file (.svg or .png)
-    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(picture), add = BesideResume)]
-    pub plot: Option<PathBuf>,
-    /// Write over files that exist
-    #[arg(long, add = BesideResume)]
-    pub force: bool,
-    /// Show no progress
-    #[arg(long, add = BesideResume)]
-    pub no_progress: bool,
+    #[command(flatten)]
+    pub files: FilesArgs,
     #[command(flatten)]
     pub live: LiveArgs,
 }

@@ -8,7 +8,7 @@ use linux::purge::nvme::{Sanitizing, SecureErase};
 use linux::purge::{Method, Wishes};
 use runner::place::Keep;
 
-use super::{PlaceArgs, hazard, lasting};
+use super::{PlaceArgs, ResultArgs, hazard, lasting};
 
 /// `purge`.
 #[derive(Debug, Args)]
@@ -78,7 +78,7 @@ impl PurgeArgs {
             allow: self.consent.allow.clone(),
             also: self.consent.also.clone(),
             keep: self.output.keep(),
-            is_quiet: self.output.no_progress || self.output.json,
+            is_quiet: self.output.result.no_progress || self.output.result.json,
         })
     }
 
@@ -132,12 +132,8 @@ pub struct PurgeConsentArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct PurgeOutputArgs {
-    /// Print the result as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Show no progress
-    #[arg(long)]
-    pub no_progress: bool,
+    #[command(flatten)]
+    pub result: ResultArgs,
     #[command(flatten)]
     pub place: PlaceArgs,
     /// Keep no record of it

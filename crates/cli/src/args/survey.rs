@@ -1,17 +1,15 @@
 //! Flags of `survey`.
 
-use std::path::PathBuf;
-
 use block::{Bytes, EngineChoice, Nanos};
 use clap::Args;
-use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use drives::TargetSpec;
 use workload::units::parse_bytes;
 
-use super::{BesideResume, LiveArgs, RecordArgs, WriteArgs, lasting, page_file};
+use super::{BesideResume, FilesArgs, LiveArgs, RecordArgs, WriteArgs, lasting};
 
 /// `survey`.
 #[derive(Debug, Args)]
+#[command(mut_arg("report", |report| report.conflicts_with("no_record")))]
 #[command(after_help = "\
 Examples:
   drivescope survey                        the disk under the current directory
@@ -50,18 +48,8 @@ pub struct SurveyArgs {
     /// Print which parts it has, how long they take and what they write, and end
     #[arg(long, help_heading = "Output")]
     pub plan: bool,
-    /// Write a report of it and of all its parts (HTML) into this file
-    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(page_file), conflicts_with = "no_record", help_heading = "Output", add = BesideResume)]
-    pub report: Option<PathBuf>,
-    /// Write over files that exist
-    #[arg(long, help_heading = "Output", add = BesideResume)]
-    pub force: bool,
-    /// Print the result as JSON
-    #[arg(long, help_heading = "Output", add = BesideResume)]
-    pub json: bool,
-    /// Show no progress
-    #[arg(long, help_heading = "Output", add = BesideResume)]
-    pub no_progress: bool,
+    #[command(flatten)]
+    pub files: FilesArgs,
     #[command(flatten)]
     pub live: LiveArgs,
     #[command(flatten)]

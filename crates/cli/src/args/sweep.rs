@@ -1,19 +1,14 @@
 //! Flags of `sweep`.
 
-use std::path::PathBuf;
-
 use block::Nanos;
 use clap::Args;
-use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use mark::sweep::Vary;
 use mark::{Direction, TestSpec};
 use workload::plan::Order;
 use workload::units::parse_nanos;
 
 use super::values::{Choice, one_of};
-use super::{
-    BesideResume, HowArgs, OutputArgs, RecordArgs, TargetArgs, lasting, picture, share, table_file,
-};
+use super::{HowArgs, OutputArgs, RecordArgs, TargetArgs, lasting, share};
 
 /// `sweep`.
 #[derive(Debug, Args)]
@@ -72,12 +67,6 @@ pub struct SweepArgs {
     pub record: RecordArgs,
     #[command(flatten)]
     pub output: OutputArgs,
-    /// Write one row a run into this CSV file; - for standard output
-    #[arg(long, value_name = "FILE.csv", value_parser = PathBufValueParser::new().try_map(table_file), help_heading = "Output", add = BesideResume)]
-    pub csv: Option<PathBuf>,
-    /// Draw the sweep into this file (.svg or .png)
-    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(picture), help_heading = "Output", add = BesideResume)]
-    pub plot: Option<PathBuf>,
 }
 
 /// What is the same in all settings, unless it is varied.

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use anyhow::Result;
 use drives::TargetSpec;
 
-use super::{Patient, ProbeArgs, ProbeVerb, TraceVerb, Verb};
+use super::{FilesArgs, Patient, PlainArgs, ProbeArgs, ProbeVerb, TraceVerb, Verb};
 
 impl Verb {
     /// Targets on the command line. Those of a record that is resumed or made again are known when it is read, and those
@@ -60,26 +61,57 @@ impl Verb {
         };
         names.into_iter().map(Path::new).collect()
     }
+
+    /// Checks that the files which the result is to be written to can be, before anything is opened or measured.
+    ///
+    /// # Errors
+    /// As [`FilesArgs::check`].
+    pub fn check_files(&self) -> Result<()> {
+        match self {
+            Verb::Survey(args) => args.files.check(),
+            Verb::Mark(args) => args.output.files.check(),
+            Verb::Run(args) => args.output.files.check(),
+            Verb::Rerun(args) => args.output.files.check(),
+            Verb::Sweep(args) => args.output.files.check(),
+            Verb::Compare(args) => args.files.check(),
+            Verb::Probe(args) => args.files().check(),
+            Verb::Pts(args) => args.output.files.check(),
+            Verb::Purge(args) => args.output.result.check(),
+            Verb::Trace(args) => match &args.verb {
+                TraceVerb::Replay(args) => args.files.check(),
+                TraceVerb::Compare(args) => args.files.check(),
+                _ => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+}
+
+impl ProbeVerb {
+    fn plain(&self) -> &PlainArgs {
+        match self {
+            ProbeVerb::Align(args) => &args.plain,
+            ProbeVerb::OpenAu(args) => &args.plain,
+            ProbeVerb::Scatter(args) => &args.plain,
+            ProbeVerb::Capacity(args) => &args.plain,
+            ProbeVerb::Fat(args)
+            | ProbeVerb::Interval(args)
+            | ProbeVerb::Parallelism(args)
+            | ProbeVerb::WriteBuffer(args)
+            | ProbeVerb::SlcCache(args)
+            | ProbeVerb::Surface(args)
+            | ProbeVerb::SpeedClass(args) => args,
+        }
+    }
 }
 
 impl ProbeArgs {
     fn target(&self) -> Option<&TargetSpec> {
-        let place = match &self.verb {
-            None => &self.chain.place,
-            Some(ProbeVerb::Align(args)) => &args.plain.place,
-            Some(ProbeVerb::OpenAu(args)) => &args.plain.place,
-            Some(ProbeVerb::Scatter(args)) => &args.plain.place,
-            Some(ProbeVerb::Capacity(args)) => &args.plain.place,
-            Some(
-                ProbeVerb::Fat(args)
-                | ProbeVerb::Interval(args)
-                | ProbeVerb::Parallelism(args)
-                | ProbeVerb::WriteBuffer(args)
-                | ProbeVerb::SlcCache(args)
-                | ProbeVerb::Surface(args)
-                | ProbeVerb::SpeedClass(args),
-            ) => &args.place,
-        };
+        let place = self.verb.as_ref().map_or(&self.chain.place, |verb| &verb.plain().place);
         place.target.as_ref()
+    }
+
+    fn files(&self) -> &FilesArgs {
+        self.verb.as_ref().map_or(&self.chain.output, |verb| &verb.plain().output)
     }
 }

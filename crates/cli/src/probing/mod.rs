@@ -11,7 +11,6 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use bench::consent;
 use bench::opening;
 use bench::originals;
-use bench::outputs;
 use block::{Bytes, DriveInfo, DriveKind};
 use documents::instrument::Instrument;
 use drives::TargetSpec;
@@ -26,11 +25,12 @@ use record::{Document, SamplesFormat};
 use runner::instrument::{self, Resumed};
 use runner::recorder::Closed;
 
-use crate::args::{Given, PlaceArgs, ProbeOutputArgs, ProbePlaceArgs, RecordArgs};
+use crate::args::{FilesArgs, Given, PlaceArgs, ProbePlaceArgs, RecordArgs};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::Exit;
-use crate::messages;
+use crate::recorded::of_printed;
 use crate::records::{self, Next};
+use crate::{files, messages};
 
 /// The form of a probing's body.
 pub use documents::instrument::PROBE as SCHEMA;
@@ -42,7 +42,7 @@ pub struct Job<'a> {
     /// Where, and within which limits.
     pub place: &'a ProbePlaceArgs,
     /// How it is shown.
-    pub output: &'a ProbeOutputArgs,
+    pub output: &'a FilesArgs,
     /// Whether and where it is recorded, and what it goes on with.
     pub record: &'a RecordArgs,
     /// Which flags were typed.
@@ -56,7 +56,7 @@ pub struct Job<'a> {
 /// What was found, recorded as far as that was possible.
 pub struct Made<'a> {
     verb: String,
-    output: &'a ProbeOutputArgs,
+    output: &'a FilesArgs,
     document: Document<Body>,
     closed: Closed,
     broken: Option<Halt>,
@@ -224,7 +224,7 @@ impl<'a> Job<'a> {
         }
         let progress = Progress::of(&Display {
             live: When::Never,
-            is_quiet: self.output.no_progress,
+            is_quiet: self.output.result.no_progress,
             verb: &self.verb,
             target: &opened.identity.name,
         })?;
@@ -282,10 +282,6 @@ impl<'a> Job<'a> {
     /// # Errors
     /// What makes probing impossible, or its result unwritable.
     pub fn run(self) -> Result<Exit> {
-        self.output
-            .plot
-            .as_deref()
-            .map_or(Ok(()), |path| outputs::check(path, self.output.force))?;
         self.make()?.show()
     }
 }
@@ -316,12 +312,19 @@ impl Made<'_> {
     /// # Errors
     /// When it cannot be shown, or as [`Made::end`].
     pub fn show(self) -> Result<Exit> {
-        show(&self.verb, &self.document, self.output.json)?;
-        if let Some(path) = &self.output.plot {
-            crate::drawings::of_probe(&self.document.body, path, self.output.force)?;
+        let (output, document) = (self.output, &self.document);
+        if !output.is_csv_on_stdout() {
+            show(&self.verb, document, output.result.json)?;
         }
-        let json = self.output.json;
-        self.end(json)
+        let ended = files::Ended {
+            record: &self.closed,
+            place: self.place,
+            is_halted: document.body.interrupted,
+            document: &|| of_printed(&document.to_json()?, None),
+        };
+        let written = files::write(output, false, &ended);
+        let exit = self.end(output.result.json)?;
+        written.map(|()| exit)
     }
 
     /// Says where the run is kept, and how it ended. In JSON (`quiet`) the run's name stands anyway.

@@ -48,7 +48,7 @@ pub fn main(name: &str, args: &ChainArgs) -> Result<Exit> {
         originals::discard(&originals, runs_dir)
             .context("the original data was put back, and its copy stays")?;
     }
-    if args.output.json {
+    if args.output.result.json {
         print_json("drivescope.probe.restored/1", restored)?;
     } else {
         messages::plain(&format!("{target}: {}\n", in_words(&restored)))?;

@@ -10,7 +10,6 @@ use std::io::IsTerminal;
 use anyhow::{Context as _, Result};
 use bench::consent::{self, Consent};
 use bench::engines;
-use bench::outputs;
 use block::{Bytes, Nanos};
 use drives::TargetSpec;
 use instruments::mark::absolute;
@@ -26,10 +25,10 @@ use survey::{Seen, conclude};
 use crate::args::{Given, SurveyArgs};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::{self, Exit};
-use crate::messages;
+use crate::recorded::of_printed;
 use crate::records::{self, Next};
 use crate::verbs::print_json;
-use crate::verbs::report::page;
+use crate::{files, messages};
 
 use keep::{Asked, Kept, Turn};
 use subject::Subject;
@@ -81,13 +80,7 @@ pub fn main(args: &SurveyArgs, given: &Given) -> Result<Exit> {
         return survey.show_plan();
     }
     survey.consented()?;
-    can_report(args)?;
     survey.run(None)
-}
-
-/// Found out before the time that a survey takes: a report that could not be written.
-fn can_report(args: &SurveyArgs) -> Result<()> {
-    args.report.as_deref().map_or(Ok(()), |path| outputs::check(path, args.force))
 }
 
 /// Goes on with a recorded survey at the first part that is not done.
@@ -99,7 +92,6 @@ fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
     let resumed = records::resume(&runs, &id, documents::instrument::Instrument::Survey, place)?;
     let plan = toml::from_str(&resumed.run.plan);
     let asked: Asked = plan.with_context(|| format!("{id}: its plan.toml"))?;
-    can_report(args)?;
     let target = args.target.clone().unwrap_or_else(|| TargetSpec::of(&asked.target));
     let subject = Subject::of(target, asked.chosen.clone())?;
     let might_write = asked.may_write;
@@ -237,7 +229,7 @@ impl<'a> Survey<'a> {
 
     fn show_plan(&self) -> Result<Exit> {
         let planned = self.planned();
-        match self.args.json {
+        match self.args.files.result.json {
             true => print_json(PLAN_SCHEMA, &planned)?,
             false => messages::result(&views::survey::plan(&planned))?,
         }
@@ -440,7 +432,7 @@ impl<'a> Survey<'a> {
         let dir = self.args.record.keep.place.runs_dir.iter();
         let mut words: Vec<String> =
             dir.map(|dir| format!("--runs-dir={}", dir.to_string_lossy())).collect();
-        if self.args.no_progress {
+        if self.args.files.result.no_progress {
             words.push("--no-progress".to_owned());
         }
         words
@@ -499,21 +491,23 @@ impl<'a> Survey<'a> {
 
     fn end(&self, document: &Document<Body>, closed: Closed) -> Result<Exit> {
         let body = &document.body;
-        match self.args.json {
-            true => messages::document(document)?,
-            false => show(document)?,
+        let files = &self.args.files;
+        match (files.is_csv_on_stdout(), files.result.json) {
+            (true, _) => {}
+            (_, true) => messages::document(document)?,
+            (_, false) => show(document)?,
         }
         let place = &self.args.record.keep.place;
         let next = if body.interrupted { Next::Resume("survey") } else { Next::Show };
-        let id = records::end(closed, next, place, self.args.no_progress)?;
-        if let Some((id, path)) = id.zip(self.args.report.as_ref()) {
-            let bytes = page(id.as_str(), place, path, self.args.force)?;
-            messages::note(&format!(
-                "the report lies in {} ({})",
-                path.display(),
-                report::number::bytes(bytes as f64)
-            ));
-        }
+        let ended = files::Ended {
+            record: &closed,
+            place,
+            is_halted: body.interrupted,
+            document: &|| of_printed(&document.to_json()?, None),
+        };
+        let written = files::write(files, false, &ended);
+        records::end(closed, next, place, files.result.no_progress)?;
+        written?;
         let concluded = body.conclusions.iter().any(|said| said.verdict != probe::Verdict::Unknown);
         let is_bad = views::survey::warning(body).is_some();
         Ok(match (body.interrupted, concluded && !is_bad) {
@@ -525,7 +519,7 @@ impl<'a> Survey<'a> {
 
     /// Says how it goes, to a person.
     fn tell(&self, text: &str) {
-        if !self.args.no_progress && std::io::stderr().is_terminal() {
+        if !self.args.files.result.no_progress && std::io::stderr().is_terminal() {
             messages::note(text);
         }
     }

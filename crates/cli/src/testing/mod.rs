@@ -1,14 +1,11 @@
 //! One run of enterprise tests from its first note to its exit code: planned, consented to, made, recorded, shown.
 
-mod files;
-
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use bench::consent;
 use bench::opening::{self, Place, Writes};
-use bench::outputs;
 use documents::instrument::{Instrument, bodies_of_tests};
 use drives::TargetSpec;
 use instruments::pts::{Planned, TestBodies, Tester, Tests, Work, estimate};
@@ -25,11 +22,12 @@ use runner::instrument::{self, Resumed};
 use runner::recorder::Closed;
 use serde::Serialize;
 
-use crate::args::{Given, NamedTests, PtsArgs, PtsConsentArgs, PtsOutputArgs};
+use crate::args::{Given, NamedTests, PtsArgs, PtsConsentArgs};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::{Exit, Refused};
-use crate::messages;
+use crate::recorded::of_printed;
 use crate::records::{self, Next};
+use crate::{files, messages};
 
 /// The form of a body of one test, or of several.
 pub use documents::instrument::PTS as SCHEMA;
@@ -54,15 +52,14 @@ pub fn run(test: NamedTests, target: &TargetSpec, args: &PtsArgs) -> Result<Exit
     let options = options(test, args)?;
     options.check()?;
     args.output.live.when(true).check()?;
-    check_outputs(&args.output)?;
     let planned = estimate(&options, target)?;
     planned.refuse(target, args.consent.write_budget, args.tbw)?;
-    if args.plan && target.is_virtual() && !args.output.json {
+    if args.plan && target.is_virtual() && !args.output.files.result.json {
         messages::note(
             "time is the virtual drive's own: the tests take as long as it takes to compute them",
         );
     }
-    if args.plan && !agreed(&planned, args.output.json)? {
+    if args.plan && !agreed(&planned, args.output.files.result.json)? {
         return Ok(Exit::Done);
     }
     let (job, writes) = job(test, target, (options, planned.writes), args)?;
@@ -140,7 +137,6 @@ fn resumed<'a>(
     }
     records::check_beside_resume(given.recorded())?;
     args.output.live.when(true).check()?;
-    check_outputs(&args.output)?;
     let runs = args.keep.place.runs()?;
     let id = runs.find(name)?;
     let resumed = records::resume(&runs, &id, Instrument::Tests, &args.keep.place)?;
@@ -181,13 +177,6 @@ fn must_write(target: &TargetSpec, consent: &PtsConsentArgs) -> Result<()> {
         consent::flags_for(target.as_str())
     ))
     .into())
-}
-
-fn check_outputs(output: &PtsOutputArgs) -> Result<()> {
-    for path in [&output.plot, &output.report, &output.csv].into_iter().flatten() {
-        outputs::check(path, output.force)?;
-    }
-    Ok(())
 }
 
 fn options(test: NamedTests, args: &PtsArgs) -> Result<Options> {
@@ -301,7 +290,7 @@ impl Job<'_> {
     ) -> Result<Made> {
         let progress = Progress::of(&Display {
             live: self.args.output.live.when(true),
-            is_quiet: self.args.output.no_progress,
+            is_quiet: self.args.output.files.result.no_progress,
             verb: &self.verb,
             target: self.target.as_str(),
         })?;
@@ -326,14 +315,23 @@ impl Job<'_> {
     fn end(&self, made: Made) -> Result<Exit> {
         let Made { document, halt, closed } = made;
         let bodies = document.body.all();
-        let written = files::write(bodies, &document.envelope, &self.args.output, halt.is_some());
-        show(&document, bodies, self.args.output.json)?;
+        let files = &self.args.output.files;
+        if !files.is_csv_on_stdout() {
+            show(&document, bodies, files.result.json)?;
+        }
+        let ended = files::Ended {
+            record: &closed,
+            place: &self.args.keep.place,
+            is_halted: halt.is_some(),
+            document: &|| of_printed(&document.to_json()?, None),
+        };
+        let written = files::write(files, false, &ended);
         let next = match halt {
             Some(Halt::Budget { limit: Limit::Rating, .. }) => Next::Nothing,
             Some(_) => Next::Resume("pts"),
             None => Next::Show,
         };
-        records::end(closed, next, &self.args.keep.place, self.args.output.json)?;
+        records::end(closed, next, &self.args.keep.place, self.args.output.files.result.json)?;
         written?;
         match halt {
             Some(Halt::Interrupted) => return Ok(Exit::Interrupted),

@@ -11,16 +11,17 @@ use mark::compare::{Comparison, Measured, Side, Verdict, compare};
 use record::{Document, RecordError, Run, RunId, State, Summary};
 use report::{RateUnit, Style};
 use runner::instrument::{Instrument, Outcome, Resumed, Resumption, Running};
-use runner::recorder::Beginning;
+use runner::recorder::{Beginning, Closed};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::args::{Cli, CompareArgs, Given, KeepArgs, LoadArgs, Verb};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::Exit;
+use crate::recorded::of_printed;
 use crate::session::Taken;
-use crate::verbs::print_json;
-use crate::{args, messages, records};
+use crate::verbs::unrecorded;
+use crate::{args, files, messages, records};
 
 use sides::{Found, differ, find, side};
 use turns::{Begun, Common, Live};
@@ -50,11 +51,11 @@ pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
     differ(&found.iter().filter_map(Found::side).collect::<Vec<&Side>>())?;
     if live.is_empty() {
         let comparison = compared(args, &found)?;
-        match args.json {
-            true => print_json(COMPARISON, &comparison)?,
-            false => print(&comparison, args.mib)?,
-        }
-        return Ok(answer(&comparison, args.tolerance));
+        let exit = answer(&comparison, args.tolerance);
+        let document = unrecorded(COMPARISON, comparison);
+        shown(args, &document)?;
+        written(args, &document, &Closed::default(), false)?;
+        return Ok(exit);
     }
     let seed = seed_of(args.load.seed)?;
     let live = turns::prepared(seed, &live);
@@ -74,7 +75,7 @@ fn resume(name: &str, args: &CompareArgs, given: &Given) -> Result<Exit> {
     let Setup { seed, sides, live, .. } = serde_json::from_value(resumed.run.setup.clone())
         .with_context(|| format!("{id}: its setup.json is not one of this version"))?;
     let mut then = arguments_of(&resumed.run)?;
-    (then.json, then.mib, then.no_progress) = (args.json, args.mib, args.no_progress);
+    (then.files, then.mib) = (args.files.clone(), args.mib);
     then.record.keep = KeepArgs { place: place.clone(), ..then.record.keep };
     let mut found = Vec::new();
     let mut begun = Vec::new();
@@ -174,7 +175,7 @@ impl Comparing<'_> {
             ends.failure = ends.failure.or(record.failure);
             ends.interrupted |= body.interrupted && broken.is_none();
             ends.broken = ends.broken.or(broken.map(Into::into));
-            self.found[index] = Found::Recorded(side, Box::new(body), latencies);
+            self.found[index] = Found::Recorded(Box::new(side), Box::new(body), latencies);
         }
         self.end(running, ends)
     }
@@ -199,13 +200,12 @@ impl Comparing<'_> {
             drive: drives_of(&document.body),
             headline: views::compare::headline(&document.body),
         });
-        match args.json {
-            true => messages::document(&ended.document)?,
-            false => show(&ended.document, args.mib)?,
-        }
+        shown(args, &ended.document)?;
+        let written = written(args, &ended.document, &ended.closed, ends.interrupted);
         let next =
             if ends.interrupted { records::Next::Resume("compare") } else { records::Next::Show };
-        records::end(ended.closed, next, &args.record.keep.place, args.json)?;
+        records::end(ended.closed, next, &args.record.keep.place, args.files.result.json)?;
+        written?;
         match ends.broken.or(ends.failure) {
             Some(error) => Err(error),
             None if ends.interrupted => Ok(Exit::Interrupted),
@@ -218,7 +218,7 @@ impl Comparing<'_> {
 fn compared(args: &CompareArgs, found: &[Found]) -> Result<Comparison> {
     let measured = found.iter().map(|found| match found {
         Found::Recorded(side, body, latencies) => {
-            Ok(Measured { side: side.clone(), body, latencies: latencies.as_ref() })
+            Ok(Measured { side: Side::clone(side), body, latencies: latencies.as_ref() })
         }
         Found::Target => bail!("a side was not measured"),
     });
@@ -285,17 +285,38 @@ fn drives_of(comparison: &Comparison) -> String {
     drives.join(", ")
 }
 
+/// Prints a comparison as the flags say.
+fn shown(args: &CompareArgs, document: &Document<Comparison>) -> Result<()> {
+    match (args.files.result.json, args.files.is_csv_on_stdout()) {
+        (_, true) => Ok(()),
+        (true, _) => messages::document(document),
+        (false, _) => show(document, args.mib),
+    }
+}
+
+/// Writes a comparison to the files that the flags name.
+fn written(
+    args: &CompareArgs,
+    document: &Document<Comparison>,
+    record: &Closed,
+    is_halted: bool,
+) -> Result<()> {
+    let ended = files::Ended {
+        record,
+        place: &args.record.keep.place,
+        is_halted,
+        document: &|| of_printed(&document.to_json()?, None),
+    };
+    files::write(&args.files, args.mib, &ended)
+}
+
 /// Prints a comparison.
 ///
 /// # Errors
 /// When it cannot be printed.
 pub fn show(document: &Document<Comparison>, mib: bool) -> Result<()> {
-    print(&document.body, mib)
-}
-
-fn print(comparison: &Comparison, mib: bool) -> Result<()> {
     let rate = if mib { RateUnit::Mib } else { RateUnit::Mb };
-    let sheet = views::compare::sheet(comparison);
+    let sheet = views::compare::sheet(&document.body);
     messages::result(&report::render_sheet(&sheet, Style { rate, ..Style::default() }))
 }
 

@@ -28,7 +28,7 @@ pub mod trend;
 
 use anyhow::Result;
 use block::WallClock as _;
-use record::RunId;
+use record::{Document, RunId};
 use serde::Serialize;
 
 use crate::envelope::{SystemClock, document};
@@ -54,6 +54,11 @@ fn version(face: &str) -> String {
 /// # Errors
 /// When it cannot be printed.
 pub fn print_json<B: Serialize>(schema: &str, body: B) -> Result<()> {
+    messages::document(&unrecorded(schema, body))
+}
+
+/// `body` as a document of form `schema` that no run has.
+pub fn unrecorded<B>(schema: &str, body: B) -> Document<B> {
     let id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
-    messages::document(&document(schema, id, &SystemClock, body))
+    document(schema, id, &SystemClock, body)
 }

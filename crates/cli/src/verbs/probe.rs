@@ -140,7 +140,7 @@ fn job<'a>(task: Task, args: &'a PlainArgs, given: &'a Given) -> Result<Job<'a>>
 fn scattered(args: &ScatterArgs, given: &Given) -> Result<Exit> {
     let job = job(Task::Scatter(scatter_options(args)), &args.plain, given)?;
     let Some(path) = &args.data else { return job.run() };
-    let force = args.plain.output.force;
+    let force = args.plain.output.result.force;
     // Found out before a minute of probing.
     outputs::check(path, force)?;
     let made = job.make()?;

@@ -12,10 +12,11 @@ use record::Document;
 use report::Style;
 use runner::recorder::Closed;
 
-use crate::args::PurgeArgs;
+use crate::args::{FilesArgs, PurgeArgs};
 use crate::envelope::{SystemClock, envelope, run_id};
 use crate::exit::Exit;
-use crate::messages;
+use crate::recorded::of_printed;
+use crate::{files, messages};
 
 /// Runs the verb.
 ///
@@ -36,8 +37,19 @@ pub fn main(args: &PurgeArgs) -> Result<Exit> {
             (Document { envelope, body: *body }, Closed::default())
         }
     };
-    print(&document, args.output.json)?;
+    print(&document, args.output.result.json)?;
+    let written = files::write(
+        &FilesArgs { result: args.output.result.clone(), ..FilesArgs::default() },
+        false,
+        &files::Ended {
+            record: &closed,
+            place: &args.output.place,
+            is_halted: cancel.load(Ordering::Relaxed),
+            document: &|| of_printed(&document.to_json()?, None),
+        },
+    );
     closed.whole()?;
+    written?;
     Ok(match (document.body.is_good(), cancel.load(Ordering::Relaxed)) {
         (true, _) => Exit::Done,
         (false, true) => Exit::Interrupted,

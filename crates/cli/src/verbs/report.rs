@@ -14,7 +14,7 @@ use report::{RateUnit, Style};
 use serde_json::{Value, json};
 use views::reporting as view;
 
-use crate::args::{PlaceArgs, ReportArgs};
+use crate::args::ReportArgs;
 use crate::exit::Exit;
 use crate::messages;
 use crate::recorded;
@@ -101,17 +101,6 @@ pub fn main(args: &ReportArgs) -> Result<Exit> {
         messages::plain(&outputs.iter().map(line).collect::<String>())?;
     }
     Ok(if altered.contains(&Exit::No) { Exit::No } else { Exit::Done })
-}
-
-/// Writes the page of one run into `path`, and tells how long it is.
-///
-/// # Errors
-/// When the run cannot be shown, or the file not be written.
-pub fn page(run: &str, place: &PlaceArgs, path: &Path, force: bool) -> Result<usize> {
-    let runs = recorded::open_all(&[run.to_owned()], place)?;
-    let html = report::html::render(&view::document(&runs, RateUnit::default()))?;
-    outputs::write(path, html.as_bytes(), force)?;
-    Ok(html.len())
 }
 
 /// Where the page is to be; none where only other forms were asked for.

@@ -83,20 +83,22 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
         Ok(vec![("comparison", serde_json::to_value(comparison)?)])
     })?;
     let repeat = compare(&made.document().body);
-    if output.json {
+    if output.files.result.json {
         let comparison = Comparison { original: &id, repeat: &repeat };
         let Document { envelope, body } = made.document();
         let mut text = serde_json::to_string_pretty(&Repeated { envelope, body, comparison })?;
         text.push('\n');
         messages::json(&text)?;
-    } else {
+    } else if !output.files.is_csv_on_stdout() {
         session::show("rerun", made.document(), false, output.mib)?;
         let sheet = views::rerun::sheet(&id, &repeat);
         let sheet = report::render_sheet(&sheet, Style::default());
         messages::result(&(report::Styled::of_lines("\n") + sheet))?;
     }
     let again = made.id().cloned();
+    let written = made.write(output, None);
     let exit = made.end()?;
+    written?;
     if let (Exit::Interrupted, Some(again)) = (exit, again) {
         let place = keep.place.flag();
         messages::note(&format!("and then: drivescope compare {id} {again}{place}"));
@@ -114,7 +116,7 @@ fn original(run: &Run, runs: &Runs, place: &PlaceArgs) -> Result<Document<Body>>
         let next = records::next(run, place);
         bail!("{id}: is {}, and rerun repeats a mark, run or sweep; {next}", records::noun_of(run));
     }
-    match (session::of_record(run)?, run.state) {
+    match (records::mark_of(run)?, run.state) {
         (None, _) => Err(records::without_result(run, runs, place)),
         (Some(document), State::Finished) => Ok(document),
         (Some(_), _) if run.is_bare() => {

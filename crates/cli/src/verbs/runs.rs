@@ -148,7 +148,7 @@ fn page(run: &Run, mib: bool) -> Result<bool> {
             show_if(document_of(run, form)?, |it| trace::show_compare(it, false))
         }
         Some(Instrument::Mark | Instrument::Analysis) | None => {
-            show_if(session::of_record(run)?, |it| session::show_recorded(run, it, mib))
+            show_if(records::mark_of(run)?, |it| session::show_recorded(run, it, mib))
         }
     }
 }

@@ -11,7 +11,6 @@ use crate::envelope::{run_id, seed_of};
 use crate::exit::Exit;
 use crate::messages;
 use crate::session::Session;
-use crate::swept::SweepFiles;
 use crate::verbs::mark::SIZE;
 use crate::verbs::print_json;
 use crate::verbs::resume::{self, Asked};
@@ -24,16 +23,10 @@ const PLAN_SCHEMA: &str = "drivescope.sweep-plan/1";
 /// # Errors
 /// What makes a measurement impossible.
 pub fn main(args: &SweepArgs, given: &Given) -> Result<Exit> {
-    let files =
-        SweepFiles { csv: args.csv.clone(), plot: args.plot.clone(), force: args.output.force };
-    if files.is_csv_on_stdout() && args.output.json {
-        bail!("--csv - and --json both print to standard output; give --csv a file");
-    }
     if let Some(run) = &args.record.resume {
-        return go_on(run, args, given, &files);
+        return go_on(run, args, given);
     }
     args.output.check(&args.record.keep, given)?;
-    files.check()?;
     let seed = seed_of(args.load.seed)?;
     let swept = swept(args)?;
     check_size(&swept.sweep, args)?;
@@ -44,7 +37,7 @@ pub fn main(args: &SweepArgs, given: &Given) -> Result<Exit> {
     let settings = swept.sweep.settings();
     let planned = planned(&swept.sweep, &settings, &plan);
     if args.plan {
-        match args.output.json {
+        match args.output.files.result.json {
             true => print_json(PLAN_SCHEMA, &planned)?,
             false => messages::result(&views::sweep::plan(&planned))?,
         }
@@ -76,11 +69,11 @@ pub fn main(args: &SweepArgs, given: &Given) -> Result<Exit> {
         keep,
         output: &args.output,
     };
-    session.run_as_sweep(&swept, &files)
+    session.run_as_sweep(&swept)
 }
 
 /// Goes on with a recorded sweep.
-fn go_on(run: &str, args: &SweepArgs, given: &Given, files: &SweepFiles) -> Result<Exit> {
+fn go_on(run: &str, args: &SweepArgs, given: &Given) -> Result<Exit> {
     let is_told = !args.vary.is_empty();
     let plan_flags = plan_flags(given);
     // A seed is compared with that of the record wherever it comes from.
@@ -115,7 +108,7 @@ fn go_on(run: &str, args: &SweepArgs, given: &Given, files: &SweepFiles) -> Resu
                  record; leave it out with --resume"
             );
         }
-        session.run_as_sweep(&recorded, files)
+        session.run_as_sweep(&recorded)
     })
 }
 

@@ -11,7 +11,7 @@ use crate::args::TrendArgs;
 use crate::exit::Exit;
 use crate::known_drives::{Named, who};
 use crate::verbs::print_json;
-use crate::{messages, session};
+use crate::{messages, records, session};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.trend/1";
@@ -42,7 +42,7 @@ pub fn main(args: &TrendArgs) -> Result<Exit> {
     let mut kept = Vec::new();
     for (run, identity) in &found {
         let is_mark = run.envelope.schema == session::SCHEMA && run.summary.verb != "sweep";
-        let Some(document) = is_mark.then(|| session::of_record(run)).transpose()?.flatten() else {
+        let Some(document) = is_mark.then(|| records::mark_of(run)).transpose()?.flatten() else {
             continue;
         };
         if !document.body.has_numbers() {

@@ -403,21 +403,10 @@ pub(crate) const OUTPUTS: &[(&str, &str, &str)] = &[
         "samples",
         "drivescope mark sim:hdd-7200 --quick --tests=RND4KQ1T1 --runs=1; drivescope rerun last --samples={device}",
     ),
-    ("survey", "report", "drivescope survey sim:hdd-7200 --seed=7 --report={device}"),
     (
         "sweep",
         "samples",
         "drivescope sweep sim:hdd-7200 --vary=depth=1,2 --runs=1 --duration=50ms --samples={device} --no-record",
-    ),
-    (
-        "sweep",
-        "csv",
-        "drivescope sweep sim:hdd-7200 --vary=depth=1,2 --runs=1 --duration=50ms --csv={device} --no-record",
-    ),
-    (
-        "sweep",
-        "plot",
-        "drivescope sweep sim:hdd-7200 --vary=depth=1,2 --runs=1 --duration=50ms --plot={device} --no-record",
     ),
     (
         "report",
@@ -444,73 +433,10 @@ pub(crate) const OUTPUTS: &[(&str, &str, &str)] = &[
         "markdown",
         "drivescope mark sim:hdd-7200 --quick --tests=RND4KQ1T1 --runs=1; drivescope report last --force --markdown={device}",
     ),
-    ("probe", "plot", "drivescope probe sim:usb-8m --time-budget=1s --plot={device} --no-record"),
-    ("probe align", "plot", "drivescope probe align sim:usb-8m --plot={device} --no-record"),
-    (
-        "probe open-au",
-        "plot",
-        "drivescope probe open-au sim:usb-8m --time-budget=1s --plot={device} --no-record",
-    ),
-    (
-        "probe fat",
-        "plot",
-        "drivescope probe fat sim:usb-8m --time-budget=1s --plot={device} --no-record",
-    ),
-    (
-        "probe scatter",
-        "plot",
-        "drivescope probe scatter sim:usb-8m --order=4 --plot={device} --no-record",
-    ),
-    ("probe interval", "plot", "drivescope probe interval sim:usb-8m --plot={device} --no-record"),
-    (
-        "probe parallelism",
-        "plot",
-        "drivescope probe parallelism sim:usb-8m --time-budget=1s --plot={device} --no-record",
-    ),
-    (
-        "probe write-buffer",
-        "plot",
-        "drivescope probe write-buffer sim:usb-8m --time-budget=1s --plot={device} --no-record",
-    ),
-    (
-        "probe slc-cache",
-        "plot",
-        "drivescope probe slc-cache sim:usb-8m --time-budget=1s --plot={device} --no-record",
-    ),
-    (
-        "probe surface",
-        "plot",
-        "drivescope probe surface sim:usb-8m --time-budget=1s --plot={device} --no-record",
-    ),
-    (
-        "probe capacity",
-        "plot",
-        "drivescope probe capacity sim:usb-8m --time-budget=1s --plot={device} --no-record",
-    ),
-    (
-        "probe speed-class",
-        "plot",
-        "drivescope probe speed-class sim:usb-8m --time-budget=1s --plot={device} --no-record",
-    ),
     (
         "probe scatter",
         "data",
         "drivescope probe scatter sim:usb-8m --order=4 --data={device} --no-record",
-    ),
-    (
-        "pts",
-        "report",
-        "drivescope pts wsat sim:enterprise-28op?capacity=1GiB --minute=1% --report={device} --no-record",
-    ),
-    (
-        "pts",
-        "csv",
-        "drivescope pts wsat sim:enterprise-28op?capacity=1GiB --minute=1% --csv={device} --no-record",
-    ),
-    (
-        "pts",
-        "plot",
-        "drivescope pts wsat sim:enterprise-28op?capacity=1GiB --minute=1% --plot={device} --no-record",
     ),
     ("flashbench", "out", "drivescope flashbench -s --scatter-order=8 --out={device} sim:usb-8m"),
     ("trace record", "output", "drivescope trace record / --duration=1s --force --output={device}"),
@@ -533,3 +459,62 @@ pub(crate) const OUTPUTS: &[(&str, &str, &str)] = &[
     ),
     ("health", "record_commands", "drivescope health $A --record-commands={device}"),
 ];
+
+/// Verbs with the flags of `FilesArgs`: the verb, and a command that the flag is added to.
+pub(crate) const RESULTS: &[(&str, &str)] = &[
+    ("mark", "mark {target} --read-only"),
+    ("run", "run {plan} {target}"),
+    ("rerun", "rerun {run}"),
+    ("compare", "compare {target} sim:sata-a --read-only"),
+    ("sweep", "sweep {target} --vary=depth=1,2"),
+    ("survey", "survey {target} --time-budget=20s"),
+    ("probe", "probe {target}"),
+    ("probe align", "probe align {target}"),
+    ("probe open-au", "probe open-au {target} --write --consent=x"),
+    ("probe fat", "probe fat {target} --write --consent=x"),
+    ("probe scatter", "probe scatter {target}"),
+    ("probe interval", "probe interval {target}"),
+    ("probe parallelism", "probe parallelism {target}"),
+    ("probe write-buffer", "probe write-buffer {target} --write --consent=x"),
+    ("probe slc-cache", "probe slc-cache {target} --write --consent=x"),
+    ("probe surface", "probe surface {target}"),
+    ("probe capacity", "probe capacity {target} --write --consent=x"),
+    ("probe speed-class", "probe speed-class {target} --write --consent=x"),
+    ("pts", "pts wsat {target}"),
+    ("purge", "purge {loop}"),
+    ("trace replay", "trace replay {trace} {target} --reads-only"),
+    ("trace compare", "trace compare {trace} {target} sim:sata-a --reads-only"),
+];
+
+/// Flags of [`RESULTS`]: verb, flag and command.
+pub(crate) fn results() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let flags = |&(verb, run)| {
+        match verb {
+            "purge" => &["report"][..],
+            _ => &["report", "plot", "csv"],
+        }
+        .iter()
+        .map(move |flag| (verb, *flag, run))
+    };
+    RESULTS.iter().flat_map(flags)
+}
+
+/// All flags that name a file to be written, with commands that point them at `{device}`.
+pub(crate) fn outputs() -> Vec<(&'static str, &'static str, String)> {
+    let own = OUTPUTS.iter().map(|&(verb, flag, run)| (verb, flag, run.to_owned()));
+    let shared = results().map(|(verb, flag, run)| {
+        let before = match verb {
+            "run" => "drivescope plan --quick > $HOME/plan.toml; ",
+            "rerun" => "drivescope mark sim:hdd-7200 --quick --tests=RND4KQ1T1 --runs=1; ",
+            _ => "",
+        };
+        let run = run
+            .replace("{target}", "sim:usb-8m")
+            .replace("{loop}", "sim:mlc-nvme")
+            .replace("{plan}", "$HOME/plan.toml")
+            .replace("{run}", "last")
+            .replace("{trace}", "$HOME/trace.csv");
+        (verb, flag, format!("{before}drivescope {run} --{flag}={{device}} --force"))
+    });
+    own.chain(shared).collect()
+}

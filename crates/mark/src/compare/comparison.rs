@@ -1,10 +1,11 @@
 //! What a comparison comes to: a contract, as the body of a mark is. Fields keep their names and units.
 
+use block::Bytes;
 use serde::{Deserialize, Serialize};
 use stats::{Caveat, Design, Judged};
 
 use super::latency::LatencyRatio;
-use crate::body::{CONFIDENCE, Latency, Spread};
+use crate::body::{CONFIDENCE, Latency, Run, Spread};
 
 /// What came of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +40,9 @@ pub struct Side {
     pub date: Option<String>,
     /// The drive in a few words.
     pub drive: String,
+    /// Name of what was measured; `None` where the document is of before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// Names the measurement in blocks that it was part of.
     pub blocks: Option<String>,
     /// The sessions that it was measured in, where several were named for it; else none.
@@ -62,6 +66,15 @@ pub struct ComparedTest {
     pub name: String,
     /// `read`, `write`, or `mix70`.
     pub op: String,
+    /// Size of a transfer; `None`, as the next two, where no side tells it or the document is of before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_bytes: Option<Bytes>,
+    /// Outstanding I/Os per thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u16>,
+    /// Submitters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u16>,
     /// What each side gave, in the order of [`Comparison::sides`]; null where a side did not make it.
     pub sides: Vec<Option<Figures>>,
     /// Each later side to each earlier one.
@@ -84,6 +97,10 @@ pub struct Figures {
     pub latency_ns: Latency,
     /// True when its runs fall into two groups: a median of both is no property of either.
     pub two_modes: bool,
+    /// Its counted runs, in the order made; of a comparison in blocks a run is of the block with its number. Empty in documents
+    /// of before they were kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<Run>,
 }
 
 /// One side to another.

@@ -58,7 +58,7 @@ pub use address::{AddressMap, CHUNK, Placed};
 pub use body::{
     Body, Cost, DepthHeld, ErrorSpans, Fidelity, Limit, Moment, OriginalBody, OverTime, Since,
 };
-pub use compare::{CompareBody, Score, compare};
+pub use compare::{CompareBody, Contestant, Score, compare};
 pub use distance::Distance;
 pub use drift::Drift;
 pub use judge::{Judge, Tap};

@@ -13,6 +13,8 @@ pub use files::{csv_of_chart, csv_of_table, slug};
 pub use laid::Laid;
 pub use markdown::{inline as plain, markdown};
 
+pub use crate::tidy::rows;
+
 use documents::recorded::{Recorded, ResultBody};
 
 /// One report of all runs, in the order named; of several with an index before them.
@@ -115,6 +117,18 @@ fn charts(found: &ResultBody) -> Vec<Chart> {
         | ResultBody::Tests(_)
         | ResultBody::Survey(_) => Vec::new(),
     }
+}
+
+/// The charts that tell most of a result, for one picture of it; of a survey those of its parts, which are behind it.
+pub fn main_charts(all: &[Recorded]) -> Vec<Chart> {
+    let of_one = |recorded: &Recorded| match &recorded.found {
+        ResultBody::Mark(body, runs) => crate::mark_plots::main(body, runs),
+        ResultBody::Probe(body) => crate::plots::charts(body).into_iter().take(1).collect(),
+        ResultBody::Tests(bodies) => bodies.iter().filter_map(crate::pts::charts::main).collect(),
+        ResultBody::Replay(body) => crate::replay_plots::main(body),
+        found => charts(found),
+    };
+    all.iter().flat_map(of_one).collect()
 }
 
 /// All charts of a report, each with a name of its own that can stand in a file's.

@@ -6,6 +6,7 @@ use clap::Args;
 use drives::TargetSpec;
 
 use super::{PlayArgs, ReadingArgs, RunRecordArgs};
+use crate::args::FilesArgs;
 
 /// `trace compare`.
 #[derive(Debug, Args)]
@@ -32,12 +33,8 @@ pub struct TraceCompareArgs {
     pub rounds: u32,
     #[command(flatten)]
     pub play: PlayArgs,
-    /// Print the result as JSON
-    #[arg(long, help_heading = "Output")]
-    pub json: bool,
-    /// Show no progress
-    #[arg(long, help_heading = "Output")]
-    pub no_progress: bool,
+    #[command(flatten)]
+    pub files: FilesArgs,
     #[command(flatten)]
     pub reading: ReadingArgs,
     #[command(flatten)]

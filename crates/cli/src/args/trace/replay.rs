@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use drives::TargetSpec;
 
-use crate::args::{LiveArgs, trace_file};
+use crate::args::{FilesArgs, LiveArgs, trace_file};
 
 use super::{PlayArgs, ReadingArgs, RunRecordArgs};
 
@@ -36,12 +36,8 @@ pub struct TraceReplayArgs {
     /// Keep what was replayed as a trace, which `trace analyze` reads
     #[arg(long, value_name = "FILE.parquet", value_parser = PathBufValueParser::new().try_map(trace_file), help_heading = "Output")]
     pub save: Option<PathBuf>,
-    /// Print the result as JSON
-    #[arg(long, help_heading = "Output")]
-    pub json: bool,
-    /// Show no progress
-    #[arg(long, help_heading = "Output")]
-    pub no_progress: bool,
+    #[command(flatten)]
+    pub files: FilesArgs,
     #[command(flatten)]
     pub live: LiveArgs,
     #[command(flatten)]

@@ -21,7 +21,7 @@ use crate::{recorded, records, session};
 /// A result or a target, by its name.
 pub enum Found {
     /// A result that is there, with the latencies of its runs where they were kept.
-    Recorded(Side, Box<Body>, Option<RunLatencies>),
+    Recorded(Box<Side>, Box<Body>, Option<RunLatencies>),
     /// Something to measure.
     Target,
 }
@@ -108,7 +108,7 @@ fn in_sessions(name: &str, args: &CompareArgs) -> Result<Found> {
     for part in name.split(',') {
         match find(&TargetSpec::of(part), args)? {
             Found::Recorded(side, body, _) => {
-                sides.push(side);
+                sides.push(*side);
                 bodies.push(*body);
             }
             Found::Target => bail!(
@@ -123,7 +123,7 @@ fn in_sessions(name: &str, args: &CompareArgs) -> Result<Found> {
     let first = sides.into_iter().next().context("a side without a session")?;
     let body = of_sessions(&bodies).context("a side without a session")?;
     let side = Side { name: name.to_owned(), run_id: None, blocks: None, sessions, ..first };
-    Ok(Found::Recorded(side, Box::new(body), None))
+    Ok(Found::Recorded(Box::new(side), Box::new(body), None))
 }
 
 /// A file that is called so is one, whatever is in it: nobody means to measure it.
@@ -144,7 +144,8 @@ fn document(name: &str, path: &Path) -> Result<Found> {
     if !document.body.has_numbers() {
         bail!("{name}: {NO_NUMBERS}");
     }
-    Ok(Found::Recorded(side(name, &document, false, None), Box::new(document.body), None))
+    let side = side(name, &document, false, None);
+    Ok(Found::Recorded(Box::new(side), Box::new(document.body), None))
 }
 
 /// Why there is nothing to hold against another.
@@ -171,7 +172,7 @@ fn of_run(name: &str, args: &CompareArgs) -> Result<Found> {
             sides.join(", ")
         );
     }
-    let document = session::of_record(&run)?
+    let document = records::mark_of(&run)?
         .ok_or_else(|| records::without_result(&run, &runs, &args.record.keep.place))?;
     // Before another side is measured for nothing.
     if !document.body.has_numbers() {
@@ -185,7 +186,7 @@ fn of_run(name: &str, args: &CompareArgs) -> Result<Found> {
     let blocks = note.and_then(|(_, note)| Some(note["comparison"].as_str()?.to_owned()));
     // However it was named: the last run is another one tomorrow.
     let side = side(id.as_str(), &document, true, blocks);
-    Ok(Found::Recorded(side, Box::new(document.body), latencies(&run)))
+    Ok(Found::Recorded(Box::new(side), Box::new(document.body), latencies(&run)))
 }
 
 /// The runs that a document names as its parts.
@@ -202,6 +203,7 @@ pub fn side(name: &str, document: &Document<Body>, is_run: bool, blocks: Option<
         run_id: is_run.then(|| run_id.to_string()),
         date: Some(date.clone()),
         drive: views::drive(&document.body.target, &document.body.stack),
+        target: Some(document.body.target.name.clone()),
         blocks,
         sessions: Vec::new(),
     }

@@ -17,7 +17,7 @@ use stats::Design;
 use workload::plan::Plan;
 use workload::rng::Rng;
 
-use crate::args::{CompareArgs, KeepArgs, LiveArgs, OutputArgs};
+use crate::args::{CompareArgs, FilesArgs, KeepArgs, LiveArgs, OutputArgs, ResultArgs};
 use crate::envelope::run_id;
 use crate::exit::Refused;
 use crate::messages;
@@ -115,7 +115,7 @@ pub fn measure(common: Common<'_>, sides: Vec<Begun>) -> Result<Vec<Made>> {
     let blocks = plan.schedule.runs.saturating_add(args.load.discard_first);
     let names: Vec<String> =
         sides.iter().map(|begun| args.sides[begun.side().index].to_string()).collect();
-    let turns = Turns::among(&names, seed, blocks, !args.no_progress);
+    let turns = Turns::among(&names, seed, blocks, !args.files.result.no_progress);
     let Some(first) = turns.first() else { return Ok(Vec::new()) };
     let _orderly = linux::signals::orderly(&first.cancel());
     let one = |turn: &Turn, begun: Begun| {
@@ -193,13 +193,18 @@ impl Common<'_> {
 
     fn output(&self) -> OutputArgs {
         OutputArgs {
-            json: self.args.json,
+            files: FilesArgs {
+                result: ResultArgs {
+                    json: self.args.files.result.json,
+                    no_progress: true,
+                    ..ResultArgs::default()
+                },
+                ..FilesArgs::default()
+            },
             mib: self.args.mib,
-            no_progress: true,
             live: LiveArgs::default(),
             samples: None,
             samples_max: SAMPLES_MAX,
-            force: false,
         }
     }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::printed::tell;
 use crate::args::PlaceArgs;
 use crate::exit::Exit;
-use crate::{messages, records, session};
+use crate::{messages, records};
 
 /// Exports the one run that is named.
 ///
@@ -32,7 +32,7 @@ pub(super) fn export(
         bail!("{id}: is not what was recorded ({}), so it is not passed on", files.join(", "));
     }
     let document =
-        session::of_record(&run)?.ok_or_else(|| records::without_result(&run, &runs, place))?;
+        records::mark_of(&run)?.ok_or_else(|| records::without_result(&run, &runs, place))?;
     let exported = views::fio::document(&run, &document)?;
     exported.notes.iter().for_each(|note| messages::note(note));
     let mut text = serde_json::to_string_pretty(&exported.document)?;

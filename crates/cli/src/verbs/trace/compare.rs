@@ -9,7 +9,8 @@ use trace::replay::compare::Suits;
 use super::replaying::{ended_early, replayer};
 use crate::args::TraceCompareArgs;
 use crate::exit::Exit;
-use crate::{messages, records};
+use crate::recorded::of_printed;
+use crate::{files, messages, records};
 
 /// Runs the verb.
 ///
@@ -22,14 +23,27 @@ pub fn main(args: &TraceCompareArgs) -> Result<Exit> {
         b: &args.b,
         rounds: args.rounds,
         keep: args.record.keep().keep(),
-        is_quiet: args.no_progress,
+        is_quiet: args.files.result.no_progress,
     };
     let finished = match comparison.run()? {
         Ok(finished) => finished,
         Err(early) => return ended_early(early),
     };
-    show(&finished.document, args.json)?;
+    if !args.files.is_csv_on_stdout() {
+        show(&finished.document, args.files.result.json)?;
+    }
+    let written = files::write(
+        &args.files,
+        false,
+        &files::Ended {
+            record: &finished.closed,
+            place: &args.record.place,
+            is_halted: finished.state != State::Finished,
+            document: &|| of_printed(&finished.document.to_json()?, None),
+        },
+    );
     finished.closed.whole()?;
+    written?;
     if finished.state != State::Finished {
         records::tell_to_make_anew();
     }

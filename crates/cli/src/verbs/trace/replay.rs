@@ -12,7 +12,8 @@ use trace::replay::Limit;
 use super::replaying::{ended_early, replayer};
 use crate::args::TraceReplayArgs;
 use crate::exit::Exit;
-use crate::{messages, records};
+use crate::recorded::of_printed;
+use crate::{files, messages, records};
 
 /// Runs the verb.
 ///
@@ -29,7 +30,7 @@ pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
         keep: args.record.keep().keep(),
         display: Display {
             live: args.live.when(true),
-            is_quiet: args.no_progress,
+            is_quiet: args.files.result.no_progress,
             verb: "trace replay",
             target: args.target.as_str(),
         },
@@ -38,7 +39,19 @@ pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
         Ok(finished) => finished,
         Err(early) => return ended_early(early),
     };
-    show(&finished.document, args.json)?;
+    if !args.files.is_csv_on_stdout() {
+        show(&finished.document, args.files.result.json)?;
+    }
+    let written = files::write(
+        &args.files,
+        false,
+        &files::Ended {
+            record: &finished.closed,
+            place: &args.record.place,
+            is_halted: finished.state == State::Interrupted,
+            document: &|| of_printed(&finished.document.to_json()?, None),
+        },
+    );
     if let Some(path) = args.save.as_ref().filter(|_| finished.unsaved.is_none()) {
         let path = quoted(&path.to_string_lossy());
         messages::note(&format!("kept as a trace: drivescope trace analyze {path}"));
@@ -47,6 +60,7 @@ pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
         records::tell_to_make_anew();
     }
     finished.closed.whole()?;
+    written?;
     finished.unsaved.map_or(Ok(()), Err)?;
     if let Some(broken) = finished.broken {
         records::tell_to_make_anew();
