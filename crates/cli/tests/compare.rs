@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use common::kills::{Moment, killed};
-use common::recorded::{Recorded, at, recorded};
+use common::recorded::{Recorded, at, caveats, recorded};
 use common::{Ran, drivescope, run, scratch_dir};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -122,7 +122,7 @@ fn a_difference_that_sessions_can_make_is_withheld_with_what_to_do() {
     let page = at(runs.path(), &["compare", &a, &b, "--session-offset=80%"]).stdout;
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
-        "undecided: the runs of each side were made in a session of its own",
+        "; the runs of each side were made in a session of its own",
         "a session offset of 80% cannot be distinguished from a difference",
         "measure in blocks with `drivescope compare A B`",
         "blocks would decide)",
@@ -264,6 +264,51 @@ fn what_cannot_be_compared_is_named() {
     for flag in ["--tests=RND4KQ1T1", "--size=1MiB", "--buffered"] {
         fails(&["last", "last", flag], &["all sides are recorded"]);
     }
+}
+
+// Breaks when the page of a comparison does not begin with its answer and its chart, or does not name the sides.
+#[test]
+fn the_page_of_a_comparison_answers_first() {
+    let runs = scratch_dir();
+    let line = ["compare", "sim:sata-a", "sim:sata-b", "--quick", "--seed=7", "--read-only"];
+    let printed = at(runs.path(), &line).exits(1).stdout;
+    let answer = "sim:sata-a is faster than sim:sata-b in 2 of 4 tests, up to 2.3";
+    assert!(printed.contains(answer), "{printed}");
+    assert!(printed.contains("sim:sata-a sim:sata-b   B / A 95% interval verdict"), "{printed}");
+    assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
+    let page = at(runs.path(), &["report", "last", "--markdown=-"]).stdout;
+    let place = |words: &str| page.find(words).unwrap_or_else(|| panic!("{words}: {page}"));
+    let order = [answer, ": throughput", ": latency", "A: sim:sata-a", "| verdict"].map(place);
+    assert!(order.is_sorted(), "{order:?}");
+    let plots = at(runs.path(), &["show", "--json"]).exits(0);
+    let plots = plots.json()["body"]["plots"].clone();
+    let of_series = |plot: &Value, series: &str| {
+        let values = plot["values"].as_array().unwrap().iter();
+        values.filter(|value| value["series"] == series).count()
+    };
+    let charts = plots.as_array().unwrap();
+    assert_eq!(charts.len(), 2, "one chart of both sides' runs, and one of their latencies");
+    // Four tests of as many runs as were made; three percentiles of each.
+    let made = of_series(&charts[0], "sim:sata-a");
+    assert!(made >= 24 && made == of_series(&charts[0], "sim:sata-b"), "{made}");
+    assert_eq!(of_series(&charts[1], "sim:sata-b"), 12);
+}
+
+// Breaks when filesystems or partitions of one drive are compared as if they were two drives.
+#[test]
+fn sides_on_one_device_are_pointed_out() {
+    let (runs, a, b) = (scratch_dir(), scratch_dir(), scratch_dir());
+    let sides = [a.path().to_str().unwrap(), b.path().to_str().unwrap()];
+    let quick = ["--tests=RND4KQ1T1", "--read-only", "--size=1MiB", "--duration=20ms", "--runs=2"];
+    let body = at(runs.path(), &[&["compare"], &sides[..], &quick, &["--json"]].concat()).body();
+    let caveats = caveats(&body);
+    let is_drive = recorded(runs.path())
+        .iter()
+        .any(|run| run.json("document.json")["body"]["stack"]["leaves"][0]["medium"] == "device");
+    if !is_drive {
+        return common::storage::skip("the scratch directory is on no device");
+    }
+    assert!(caveats.iter().any(|code| code == "same_device"), "{caveats:?}");
 }
 
 /// A comparison of the last run with a target, killed once the target's own record has a step.

@@ -107,13 +107,15 @@ fn the_medians_of_rows_are_those_of_json() {
 }
 
 /// Quick lines of verbs that measure, and how many charts a picture of each has at least.
-const LINES: [&[&str]; 7] = [
+const LINES: [&[&str]; 9] = [
     &["mark", "sim:hdd-7200", "--seed=7", "--quick", "--tests=RND4KQ1T1"],
+    &["compare", "sim:sata-a", "sim:sata-b", "--seed=7", "--quick", "--tests=RND4KQ1T1"],
     &["sweep", "sim:hdd-wd", "--seed=7", "--vary=depth=1,4", "--runs=2", "--duration=100ms"],
     &["probe", "scatter", "sim:usb-8m", "--seed=7"],
     &["survey", "sim:card-3m", "--seed=7", "--time-budget=1min"],
     &["pts", "latency", "sim:enterprise-28op?capacity=512MiB", "--minute=0.1%", "--no-purge"],
     &["trace", "replay", "trace.csv", "sim:sata-a", "--seed=7"],
+    &["trace", "compare", "trace.csv", "sim:sata-a", "sim:hdd-wd", "--seed=7"],
     &["purge", "sim:mlc-nvme", "--seed=7"],
 ];
 

@@ -10,7 +10,7 @@ mod latency;
 mod ranking;
 mod sessions;
 
-use block::Nanos;
+use block::{Medium, Nanos};
 use stats::compare::LatencyRuns;
 use stats::remedy::Run;
 use stats::{Caveat, Contrast, Design, ERROR_MAX, Judged, Modes, Withheld, judge, two_modes};
@@ -244,6 +244,14 @@ fn caveats(
         };
         doubt("settings_differ", "the comparison", cause, remedy);
     }
+    for (device, on_it) in shared_devices(sides, bodies) {
+        let letters: Vec<String> = on_it.into_iter().map(letter).collect();
+        let cause = format!(
+            "{} are on one device ({device}): a difference is that of filesystem, region or settings, and not of a drive",
+            letters.join(" and ")
+        );
+        doubt("same_device", "the comparison", cause, Run::SeparateDevices);
+    }
     let imported = bodies.iter().enumerate().filter_map(|(side, body)| {
         body.imported.as_ref().map(|imported| format!("{} by {}", letter(side), imported.tool))
     });
@@ -287,6 +295,22 @@ fn caveats(
         }
     }
     caveats
+}
+
+/// Devices that several of the sides which were measured together are on, with these sides.
+fn shared_devices<'a>(sides: &[Side], bodies: &[&'a Body]) -> Vec<(&'a str, Vec<usize>)> {
+    let mut devices: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (index, (side, body)) in sides.iter().zip(bodies).enumerate() {
+        let of_it = body.stack.leaves.iter().filter(|leaf| leaf.medium == Medium::Device);
+        for leaf in of_it.filter(|_| side.blocks.is_some() && side.blocks == sides[0].blocks) {
+            match devices.iter_mut().find(|(name, _)| *name == leaf.name) {
+                Some((_, on_it)) => on_it.push(index),
+                None => devices.push((&leaf.name, vec![index])),
+            }
+        }
+    }
+    devices.retain(|(_, on_it)| on_it.len() > 1);
+    devices
 }
 
 /// Sides as they are spoken of: A, B, C and so on.

@@ -66,6 +66,8 @@ pub enum Cell {
     Value(Quantity),
     /// Its interval.
     Interval(Quantity),
+    /// A word; the last field of its row.
+    Word(&'static str),
     /// Not known.
     Unknown,
 }

@@ -145,16 +145,25 @@ impl Page {
     }
 
     fn group(&mut self, group: &Group) {
-        let mut head = format!("{:<NAME$}", group.title);
         let cells = group.rows.iter().find_map(|row| match &row.standing {
             Standing::Stands(cells) => Some(cells),
             Standing::Withdrawn { .. } | Standing::Open(_) => None,
         });
-        for (index, column) in group.columns.iter().enumerate() {
-            let wide =
+        // As wide as their heads, too.
+        let width = |(index, column): (usize, &String)| {
+            let is_interval =
                 cells.and_then(|c| c.get(index)).is_some_and(|c| matches!(c, Cell::Interval(_)));
-            let width = if wide { INTERVAL } else { VALUE };
-            head.push_str(&format!(" {column:>width$}"));
+            column.chars().count().max(if is_interval { INTERVAL } else { VALUE })
+        };
+        let widths: Vec<usize> = group.columns.iter().enumerate().map(width).collect();
+        let title = if widths.is_empty() { 0 } else { group.title.chars().count() };
+        let name = title.max(NAME);
+        let mut head = format!("{:<name$}", group.title);
+        for (index, (column, width)) in group.columns.iter().zip(&widths).enumerate() {
+            match cells.and_then(|cells| cells.get(index)) {
+                Some(Cell::Word(_)) => head.push_str(&format!(" {column}")),
+                _ => head.push_str(&format!(" {column:>width$}")),
+            }
         }
         self.line(&paint(BOLD, head.trim_end()));
         let mut reasoned = false;
@@ -163,29 +172,31 @@ impl Page {
             if reasoned {
                 self.blank();
             }
-            self.row(row);
+            self.row(row, name, &widths);
             reasoned = !unproven(row).is_empty();
         }
     }
 
-    fn row(&mut self, row: &Row) {
+    fn row(&mut self, row: &Row, name: usize, widths: &[usize]) {
         match &row.standing {
             Standing::Stands(cells) => {
-                let mut line = format!("{:<NAME$}", row.name);
-                for cell in cells {
+                let mut line = format!("{:<name$}", row.name);
+                for (cell, width) in cells.iter().zip(widths) {
                     let text = match cell {
-                        Cell::Value(q) => format!("{:>VALUE$}", number::value(q, self.style.rate)),
-                        Cell::Interval(q) => {
-                            format!("{:>INTERVAL$}", number::interval(q, self.style.rate))
+                        Cell::Value(q) => number::value(q, self.style.rate),
+                        Cell::Interval(q) => number::interval(q, self.style.rate),
+                        Cell::Word(word) => {
+                            line.push_str(&format!(" {word}"));
+                            continue;
                         }
-                        Cell::Unknown => format!("{:>VALUE$}", "–"),
+                        Cell::Unknown => "–".to_owned(),
                     };
-                    line.push_str(&format!(" {text}"));
+                    line.push_str(&format!(" {text:>width$}"));
                 }
                 self.line(&line.into());
             }
             Standing::Withdrawn { reason, instead } => {
-                let name = format!("{:<NAME$} ", row.name);
+                let name = format!("{:<name$} ", row.name);
                 let lead = Styled::from(name) + paint(RED, "withdrawn: ");
                 self.hanging(&lead, "    ", reason, Ansi::new());
                 if !instead.is_empty() {
@@ -193,7 +204,7 @@ impl Page {
                 }
             }
             Standing::Open(reason) => {
-                let lead = format!("{:<NAME$} ", row.name);
+                let lead = format!("{:<name$} ", row.name);
                 self.hanging(&lead.into(), "    ", reason, Ansi::new());
             }
         }

@@ -19,13 +19,14 @@ pub fn headline(comparison: &Comparison) -> String {
 /// Lays out a comparison.
 pub fn sheet(comparison: &Comparison) -> Sheet {
     let (closing, tone) = closing(comparison);
+    let names: Vec<&str> = comparison.sides.iter().map(|side| side.name.as_str()).collect();
     let mut facts: Vec<String> = comparison.sides.iter().enumerate().map(named).collect();
     facts.push(format!(
         "MB/s; a ratio within {}% of 1 on either side is no difference",
         comparison.margin_percent
     ));
     Sheet {
-        title: "compared".to_owned(),
+        title: format!("drivescope compare: {}", names.join(", ")),
         facts,
         groups: groups(comparison),
         caveats: crate::remedies::written(&comparison.caveats),
@@ -43,6 +44,23 @@ fn named((index, side): (usize, &Side)) -> String {
     format!("{}: {}{drive}", letter(index), side.name)
 }
 
+/// Most columns of a name that heads a column.
+const LABEL: usize = 14;
+
+/// A side as columns, charts and sentences name it: by its own name where that is short and of no other side, else by its
+/// letter, which the facts explain.
+pub(crate) fn label(comparison: &Comparison, index: usize) -> String {
+    let name = |side: &Side| {
+        let name = side.name.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        // A virtual drive's parameters, such as its seed, are in the facts.
+        name.split('?').next().unwrap_or_default().to_owned()
+    };
+    let own = name(&comparison.sides[index]);
+    let is_of_another = comparison.sides.iter().filter(|side| name(side) == own).count() > 1;
+    let is_short = !own.is_empty() && own.chars().count() <= LABEL;
+    if is_short && !is_of_another { own } else { letter(index) }
+}
+
 /// Who comes first, where there are more than two; then a table per pair and direction, in the order of the tests.
 fn groups(comparison: &Comparison) -> Vec<Group> {
     let many = comparison.sides.len() > 2;
@@ -55,15 +73,16 @@ fn groups(comparison: &Comparison) -> Vec<Group> {
                     continue;
                 };
                 let direction = title(&test.op);
-                let (a, b) = (letter(to), letter(of));
-                let title = if many { format!("{direction}, {b} to {a}") } else { direction };
+                let (a, b) = (label(comparison, to), label(comparison, of));
+                let ratio = format!("{} / {}", letter(of), letter(to));
+                let title = if many { format!("{direction}, {ratio}") } else { direction };
                 let row = row(test, pair, comparison);
                 match groups.iter_mut().find(|group| group.title == title) {
                     Some(group) => group.rows.push(row),
                     None => {
-                        let columns =
-                            [a.clone(), b.clone(), format!("{b} / {a}"), "95% interval".to_owned()];
-                        groups.push(Group { title, columns: columns.to_vec(), rows: vec![row] });
+                        let [interval, verdict] = ["95% interval", "verdict"].map(str::to_owned);
+                        let columns = vec![a, b, ratio, interval, verdict];
+                        groups.push(Group { title, columns, rows: vec![row] });
                     }
                 }
             }
@@ -80,7 +99,7 @@ fn rankings(comparison: &Comparison) -> Vec<Group> {
         let row = Row {
             name: test.name.clone(),
             standing: Standing::Stands(vec![]),
-            detail: vec![ranked(test)],
+            detail: vec![ranked(comparison, test)],
             proofs: vec![],
         };
         match groups.iter_mut().find(|group| group.title == title) {
@@ -91,8 +110,10 @@ fn rankings(comparison: &Comparison) -> Vec<Group> {
     groups
 }
 
-fn ranked(test: &ComparedTest) -> String {
-    let letters = |sides: &mut dyn Iterator<Item = usize>| sides.map(letter).collect::<Vec<_>>();
+fn ranked(comparison: &Comparison, test: &ComparedTest) -> String {
+    let letters = |sides: &mut dyn Iterator<Item = usize>| {
+        sides.map(|side| label(comparison, side)).collect::<Vec<_>>()
+    };
     let group = |group: mark::compare::Group| {
         let ranks = match group.best == group.worst {
             true => group.best.to_string(),
@@ -160,7 +181,8 @@ fn row(test: &ComparedTest, pair: &Pair, comparison: &Comparison) -> Row {
         n_effective: pair.runs.0.min(pair.runs.1) as f64,
         better: Better::Higher,
     };
-    let cells = vec![Cell::Value(to), Cell::Value(of), Cell::Value(ratio), Cell::Interval(ratio)];
+    let mut cells = vec![to, of, ratio].into_iter().map(Cell::Value).collect::<Vec<_>>();
+    cells.extend([Cell::Interval(ratio), Cell::Word(pair.outcome.word())]);
     let detail = vec![said(pair, judged, comparison.session_offset_percent), latency(pair)];
     let detail = detail.into_iter().filter(|line| !line.is_empty()).collect();
     Row { name, standing: Standing::Stands(cells), detail, proofs: vec![] }
@@ -178,23 +200,23 @@ fn said(pair: &Pair, judged: &Judged, session_offset: f64) -> String {
     let why = match (pair.outcome, &pair.not_decided, judged.runs_to_decide) {
         (Verdict::Undecided, Some(why), _) => {
             let blocks = blocks.map(|blocks| format!(" (about {blocks} would decide)"));
-            format!(": {why}{}", blocks.unwrap_or_default())
+            format!("; {why}{}", blocks.unwrap_or_default())
         }
         (Verdict::Undecided, None, _) if is_apart && blocks.is_some() => {
-            format!(": about {} of both would decide", blocks.unwrap_or_default())
+            format!("; about {} of both would decide", blocks.unwrap_or_default())
         }
         (Verdict::Undecided, None, Some(runs)) => {
-            format!(": about {runs} {one}s of each would decide")
+            format!("; about {runs} {one}s of each would decide")
         }
         (Verdict::Undecided, None, None) => {
-            ": one I/O more or less of a run is as much, and longer runs would decide".to_owned()
+            "; one I/O more or less of a run is as much, and longer runs would decide".to_owned()
         }
         (Verdict::Equivalent, ..) if pair.design == Design::Separate && !pair.by_sessions => {
-            " in these two sessions".to_owned()
+            "; equivalent in these two sessions".to_owned()
         }
         _ => String::new(),
     };
-    format!("{}{why}; {runs}, p {}", pair.outcome.word(), probability(judged.p_holm))
+    format!("{runs}, p {}{why}", probability(judged.p_holm))
 }
 
 /// A probability, to three places.
@@ -204,28 +226,28 @@ pub fn probability(p: f64) -> String {
 
 fn latency(pair: &Pair) -> String {
     let Some(latency) = pair.latency else { return String::new() };
-    let percentiles = [(latency.p50, "the median"), (latency.p99, "99%"), (latency.p999, "99.9%")];
+    let percentiles = [(latency.p50, "median"), (latency.p99, "p99"), (latency.p999, "p99.9")];
     let told = percentiles.map(|(found, at)| {
         let interval = times(&found, pair).map_or(String::new(), |told| format!(" ({told})"));
-        format!("{}{interval} at {at}", report::number::digits(found.ratio))
+        format!("{at} {}{interval}", report::number::digits(found.ratio))
     });
     let missing = |why: NoInterval| {
         let lacks = percentiles.iter().filter(|(found, _)| found.no_interval == Some(why));
         let lacks: Vec<&str> = lacks.map(|(_, at)| *at).collect();
         let why = match why {
-            NoInterval::FewRuns => "of fewer than 6 runs",
-            NoInterval::FewLatencies => "of so few latencies",
-            NoInterval::NotKept => "without the latencies of each run",
+            NoInterval::FewRuns => "fewer than 6 runs",
+            NoInterval::FewLatencies => "too few I/Os",
+            NoInterval::NotKept => "the latencies of each run were not kept",
         };
         let which = match lacks.len() {
             3 => String::new(),
-            _ => format!(" at {}", lacks.join(" and ")),
+            _ => format!(" of {}", lacks.join(" and ")),
         };
-        (!lacks.is_empty()).then(|| format!("; no interval{which} {why}"))
+        (!lacks.is_empty()).then(|| format!("; no interval{which}: {why}"))
     };
     let missing = [NoInterval::FewRuns, NoInterval::FewLatencies, NoInterval::NotKept].map(missing);
     format!(
-        "latency of {} to that of {}: {}{}",
+        "latency {} / {}: {}{}",
         letter(pair.of),
         letter(pair.to),
         told.join(", "),
@@ -266,20 +288,82 @@ fn closing(comparison: &Comparison) -> (String, Tone) {
         let what = if all == 1 { "The number is" } else { "All numbers are" };
         return (format!("{what} equivalent."), Tone::Good);
     }
-    let subject =
-        if comparison.sides.len() == 2 { "B is " } else { "Of the later to the earlier: " };
-    let parts = [
-        (faster, "faster"),
-        (slower, "slower"),
+    let tone = if faster + slower > 0 { Tone::Good } else { Tone::Mixed };
+    if comparison.sides.len() > 2 {
+        return (fastest(comparison), tone);
+    }
+    // The faster one is the subject, where one alone is faster.
+    let is_turned = faster == 0 && slower > 0;
+    let (subject, other) = if is_turned { (0, 1) } else { (1, 0) };
+    let (faster, slower) = if is_turned { (slower, faster) } else { (faster, slower) };
+    let pairs = || {
+        comparison.pairs().filter_map(|(test, pair)| {
+            let ratio = pair.throughput.as_ref()?.ratio.ratio;
+            Some((test, pair, if is_turned { 1.0 / ratio } else { ratio }))
+        })
+    };
+    let decided = |pair: &Pair| matches!(pair.outcome, Verdict::Faster | Verdict::Slower);
+    let most = pairs().filter(|(_, pair, ratio)| decided(pair) && *ratio > 1.0);
+    let most = most.max_by(|a, b| a.2.total_cmp(&b.2));
+    let least = pairs().filter(|(_, pair, ratio)| decided(pair) && *ratio < 1.0);
+    let least = least.min_by(|a, b| a.2.total_cmp(&b.2));
+    let tests = if all == 1 { "test" } else { "tests" };
+    let mut parts = Vec::new();
+    for (count, word, extreme) in [(faster, "faster", most), (slower, "slower", least)] {
+        if count > 0 {
+            let than = match (parts.is_empty(), word) {
+                (true, _) => {
+                    format!("{word} than {} in {count} of {all} {tests}", label(comparison, other))
+                }
+                (false, _) => format!("{word} in {count}"),
+            };
+            let how = extreme.map(|(test, _, ratio)| {
+                let up_to = if count > 1 { "up to " } else { "" };
+                format!(", {up_to}{ratio:.2}x ({} {})", test.name, test.op)
+            });
+            parts.push(than + &how.unwrap_or_default());
+        }
+    }
+    for (count, word) in [
         (equivalent, "equivalent"),
         (count(Verdict::Undecided), "undecided"),
         (withdrawn, "not comparable"),
-    ];
-    let parts: Vec<String> = parts
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{word} in {count} of {all}"))
+    ] {
+        match count {
+            0 => {}
+            count if parts.is_empty() => parts.push(format!(
+                "{word} to {} in {count} of {all} {tests}",
+                label(comparison, other)
+            )),
+            count => parts.push(format!("{word} in {count}")),
+        }
+    }
+    (format!("{} is {}.", label(comparison, subject), parts.join("; ")), tone)
+}
+
+/// Which of several sides comes first, and how often.
+fn fastest(comparison: &Comparison) -> String {
+    let first = |test: &ComparedTest| {
+        let group = test.groups().into_iter().next()?;
+        (group.tie == Tie::Alone).then(|| group.sides.first().copied()).flatten()
+    };
+    let firsts: Vec<Option<usize>> = comparison.tests.iter().map(first).collect();
+    let all = report::number::counted(firsts.len(), "test");
+    let mut counts: Vec<(usize, usize)> = (0..comparison.sides.len())
+        .map(|side| (side, firsts.iter().filter(|first| **first == Some(side)).count()))
+        .filter(|(_, count)| *count > 0)
         .collect();
-    let tone = if faster + slower > 0 { Tone::Good } else { Tone::Mixed };
-    (format!("{subject}{}.", parts.join(", ")), tone)
+    counts.sort_by_key(|(side, count)| (std::cmp::Reverse(*count), *side));
+    let mut parts: Vec<String> = counts
+        .iter()
+        .map(|(side, count)| {
+            format!("{} is the fastest in {count} of {all}", label(comparison, *side))
+        })
+        .collect();
+    let open = firsts.iter().filter(|first| first.is_none()).count();
+    if open > 0 {
+        let no = if parts.is_empty() { "No" } else { "no" };
+        parts.push(format!("{no} side alone is the fastest in {open} of {all}"));
+    }
+    parts.join("; ") + "."
 }

@@ -9,6 +9,7 @@
 pub mod analyze;
 pub mod btt;
 pub mod compare;
+pub mod compare_plots;
 pub mod devices;
 pub mod explain;
 pub mod fio;

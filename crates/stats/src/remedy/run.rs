@@ -89,6 +89,8 @@ remedies! {
         DistrustFlushes = "distrust_flushes",
         /// Name targets of one kind, with the same region.
         SameRegion = "same_region",
+        /// Name targets on devices of their own.
+        SeparateDevices = "separate_devices",
         /// Measure both together, or with one plan.
         SamePlan = "same_plan",
         /// Measure all sides with drivescope.

@@ -94,6 +94,7 @@ pub(super) fn wording(remedy: Run) -> Wording {
         Run::SameRegion => of_verb(
             "name targets of one kind, and for the same region --size (of a directory) or --span",
         ),
+        Run::SeparateDevices => plain("to compare drives, name targets on different devices"),
         Run::SamePlan => {
             plain("measure them together, or each with one plan (drivescope run PLAN.toml)")
         }

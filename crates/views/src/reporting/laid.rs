@@ -118,7 +118,7 @@ fn laying(
 fn of_group(group: &report::Group, style: Style) -> Vec<Block> {
     let mut columns = vec!["Test".to_owned()];
     columns.extend(group.columns.iter().cloned());
-    columns.push("runs".to_owned());
+    columns.push(if group.columns.is_empty() { "ranks" } else { "runs" }.to_owned());
     let mut notes = Vec::new();
     let mut row = |row: &report::Row| {
         let mut cells: Vec<Cell> = match &row.standing {
@@ -146,6 +146,7 @@ fn of_group(group: &report::Group, style: Style) -> Vec<Block> {
 
 fn number_of(cell: &report::Cell, style: Style) -> Cell {
     Cell::number(match cell {
+        report::Cell::Word(word) => return Cell::words(*word),
         report::Cell::Value(quantity) => number::value(quantity, style.rate),
         report::Cell::Interval(quantity) => number::interval(quantity, style.rate),
         report::Cell::Unknown => "–".to_owned(),

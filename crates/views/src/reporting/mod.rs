@@ -56,11 +56,20 @@ fn of_run(recorded: &Recorded, rate: RateUnit, is_several: bool) -> Vec<Page> {
             let style = Style { rate, ..Style::default() };
             let laying = laid(recorded, rate).laying(style);
             let mut blocks = laying.blocks;
-            let charts = charts(found);
-            if !charts.is_empty() {
-                blocks.push(Block::Heading("Charts".to_owned()));
+            let charts = charts(found).into_iter().map(|chart| Block::Chart(Box::new(chart)));
+            let charts: Vec<Block> = charts.collect();
+            let is_compared = matches!(found, ResultBody::Comparison(_) | ResultBody::Compare(_));
+            if is_compared {
+                // The answer, and what it is seen by; then the numbers.
+                let is_answer = |block: &&Block| matches!(block, Block::Heading(_));
+                let at = blocks.iter().take(1).filter(is_answer).count();
+                blocks.splice(at..at, charts);
+            } else {
+                if !charts.is_empty() {
+                    blocks.push(Block::Heading("Charts".to_owned()));
+                }
+                blocks.extend(charts);
             }
-            blocks.extend(charts.into_iter().map(|chart| Block::Chart(Box::new(chart))));
             let (title, banner) = (laying.title, laying.banner);
             vec![Page { part: part.clone(), title, banner, header: Vec::new(), blocks }]
         }
@@ -106,16 +115,14 @@ fn charts(found: &ResultBody) -> Vec<Chart> {
         ResultBody::Sweep(body) => crate::sweep::charts::all(body),
         ResultBody::Probe(body) => crate::plots::charts(body),
         ResultBody::Replay(body) => crate::replay_plots::charts(body),
+        ResultBody::Comparison(body) => crate::compare_plots::charts(body),
+        ResultBody::Compare(body) => crate::compare_plots::of_trace(body),
         ResultBody::Analysis(body) => {
             crate::trace_plots::charts(body).into_iter().map(|(_, chart)| chart).collect()
         }
         // Of tests the pages of the specification have them.
         // A survey's are those of its parts.
-        ResultBody::Purge(_)
-        | ResultBody::Comparison(_)
-        | ResultBody::Compare(_)
-        | ResultBody::Tests(_)
-        | ResultBody::Survey(_) => Vec::new(),
+        ResultBody::Purge(_) | ResultBody::Tests(_) | ResultBody::Survey(_) => Vec::new(),
     }
 }
 
