@@ -266,6 +266,28 @@ fn what_cannot_be_compared_is_named() {
     }
 }
 
+// Breaks when a side that cannot be measured is found only after another has a record, of which nothing was measured.
+#[test]
+fn no_side_is_recorded_when_another_cannot_be_measured() {
+    let (runs, dir) = (scratch_dir(), scratch_dir());
+    let trace = dir.path().join("t.csv");
+    fs::write(&trace, "device,op,offset,length,arrival\nsda,R,0,4096,0\n").unwrap();
+    let trace = trace.to_str().unwrap();
+    let reading = ["--time-unit=ns", "--address-unit=bytes"];
+    for bad in ["sim:no-such-model", "sim:sata-a?capacity=none", "/proc", "/dev/null"] {
+        for sides in [["sim:tlc-pslc", bad], [bad, "sim:tlc-pslc"]] {
+            let line = [&["compare"], &sides[..], &["--quick", "--no-progress"]].concat();
+            let code = at(runs.path(), &line).code;
+            assert!(matches!(code, Some(2 | 3)), "{line:?}: {code:?}");
+            let line = [&["trace", "compare", trace], &sides[..], &reading].concat();
+            let code = at(runs.path(), &line).code;
+            assert!(matches!(code, Some(2 | 3)), "{line:?}: {code:?}");
+        }
+        at(runs.path(), &["sweep", bad, "--vary=depth=1,2"]);
+        assert_eq!(recorded(runs.path()).len(), 0, "{bad}");
+    }
+}
+
 // Breaks when the page of a comparison does not begin with its answer and its chart, or does not name the sides.
 #[test]
 fn the_page_of_a_comparison_answers_first() {

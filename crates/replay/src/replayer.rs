@@ -139,10 +139,12 @@ impl Replayer {
         let consent = Consent { consent: on.consent, allow };
         match bytes_changed(&self.survey, &options) {
             Some(bytes) if on.target.is_real() => {
-                consent::foresee(consent, on.target.as_path(), Some(bytes))
+                consent::foresee(consent, on.target.as_path(), Some(bytes))?;
             }
-            _ => Ok(()),
+            _ => {}
         }
+        drives::look(on.target)?;
+        Ok(())
     }
 
     /// Checks that the scheduler that the user wants can be set. It is set when the safety gate has allowed writing.

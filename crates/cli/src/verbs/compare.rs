@@ -150,6 +150,7 @@ impl Comparing<'_> {
 
     fn run(mut self, resumed: Option<Resumed>) -> Result<Exit> {
         let plan = turns::plan(self.args, &self.live, self.seed)?;
+        turns::check(self.args, &self.begun)?;
         let mut keep = self.args.record.keep.clone();
         let mut whole = Whole { comparing: &self, plan: plan.to_toml()? };
         let running = runner::instrument::open(&mut whole, &keep.keep(), self.id.clone(), resumed)?;
@@ -166,7 +167,8 @@ impl Comparing<'_> {
             keep: &keep,
         };
         let mut ends = Ends::default();
-        for (index, made) in places.into_iter().zip(turns::measure(common, begun)?) {
+        let made = turns::measure(common, begun).inspect_err(|_| self.forget())?;
+        for (index, made) in places.into_iter().zip(made) {
             let name = self.args.sides[index].as_str();
             let blocks = Some(self.id.to_string());
             let side = side(name, made.document(), made.id().is_some(), blocks);
@@ -178,6 +180,16 @@ impl Comparing<'_> {
             self.found[index] = Found::Recorded(Box::new(side), Box::new(body), latencies);
         }
         self.end(running, ends)
+    }
+
+    /// Removes the records of sides of which no run was made, since another side could not be measured.
+    fn forget(&self) {
+        let Ok(runs) = self.args.record.keep.place.runs() else { return };
+        let is_empty = |side: &&Live| runs.load(&side.run).is_ok_and(|run| run.steps.is_empty());
+        for side in self.live.iter().filter(is_empty) {
+            // What cannot be removed is listed as interrupted, which it is.
+            let _ = runs.remove(&side.run);
+        }
     }
 
     /// Compares, closes the record, shows.

@@ -3,10 +3,11 @@
 use std::fs;
 use std::thread;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context as _, Result, anyhow};
 use bench::consent;
 use drives::TargetSpec;
 use instruments::mark::{Job, RunMode, Setup, TargetSettings, Turn, Turns, WriteConsent};
+use linux::scratch;
 use mark::compare::letter;
 use mark::{Deciding, Options};
 use record::RunId;
@@ -87,6 +88,24 @@ pub fn plan(args: &CompareArgs, live: &[Live], seed: u64) -> Result<Plan> {
         }
     }
     plan_of(args, seed, true, runs)
+}
+
+/// Checks that each side which is measured from its beginning can be, before any record is begun.
+///
+/// # Errors
+/// The reason why one cannot.
+pub fn check(args: &CompareArgs, begun: &[Begun]) -> Result<()> {
+    let new = begun.iter().filter(|begun| matches!(begun, Begun::New(_)));
+    let targets = new.map(|begun| &args.sides[begun.side().index]);
+    // Resumed from elsewhere, a name may not lead there.
+    for target in targets.filter(|target| !target.is_real() || target.as_path().exists()) {
+        if drives::look(target)?.is_directory {
+            scratch::may_create(target.as_path()).with_context(|| {
+                format!("{target}: no test file can be made there; name a directory that you may write to")
+            })?;
+        }
+    }
+    Ok(())
 }
 
 /// What all sides are measured with.
