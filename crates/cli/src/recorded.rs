@@ -53,6 +53,19 @@ pub fn open(name: &str, place: &PlaceArgs) -> Result<Recorded> {
     of_run(run, integrity)
 }
 
+/// The names, or the last run, which is then announced.
+///
+/// # Errors
+/// When no run is recorded.
+pub fn or_last(names: &[String], place: &PlaceArgs) -> Result<Vec<String>> {
+    if !names.is_empty() {
+        return Ok(names.to_vec());
+    }
+    let id = place.runs()?.find("last")?.to_string();
+    messages::note(&format!("the last run is {id}"));
+    Ok(vec![id])
+}
+
 /// The runs and documents of these names, each survey with the runs that are its parts behind it.
 ///
 /// # Errors

@@ -9,12 +9,12 @@ pub enum SimError {
     #[error("`{0}` is not a virtual drive; write sim:MODEL or sim:PATH.toml")]
     NotVirtual(String),
     /// No model of that name.
-    #[error("there is no model `{name}`; known are {known}, or write the path of a .toml file")]
+    #[error("no model is named {name}\nhint: {hint}`drivescope sim list` shows all")]
     UnknownModel {
         /// The name as given.
         name: String,
-        /// The names that are known, comma-separated.
-        known: String,
+        /// The question whether another was meant, where one is near.
+        hint: String,
     },
     /// A model's name with what belongs behind a question mark.
     #[error(

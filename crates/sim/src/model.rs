@@ -198,13 +198,37 @@ fn find(spec: &Spec, seed: u64) -> Result<(Whole, toml::Table), SimError> {
         if let Some(meant) = parted(&spec.model) {
             return Err(SimError::Separator { name: spec.model.clone(), meant });
         }
-        let known: Vec<String> = built_in::list().into_iter().map(|info| info.name).collect();
-        return Err(SimError::UnknownModel { name: spec.model.clone(), known: known.join(", ") });
+        return Err(SimError::UnknownModel {
+            name: spec.model.clone(),
+            hint: nearest(&spec.model)
+                .map_or(String::new(), |name| format!("did you mean sim:{name}? ")),
+        });
     };
     model.check().map_err(|fault| of_file(&file, fault))?;
     let unwritten = |e: toml::ser::Error| of_file(&file, ("kind", e.to_string()));
     let table = toml::Table::try_from(&model).map_err(unwritten)?;
     Ok((Whole { model, around: Around::default() }, table))
+}
+
+/// The model whose name takes the fewest changes of letters to become `name`, if these are half of its letters at most.
+fn nearest(name: &str) -> Option<String> {
+    let known = built_in::list().into_iter().map(|info| info.name);
+    let (changes, model) = known.map(|model| (changes(name, &model), model)).min()?;
+    (2 * changes <= model.len()).then_some(model)
+}
+
+/// Letters that are put in, left out or changed between two names.
+fn changes(from: &str, to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (index, letter) in from.bytes().enumerate() {
+        let mut corner = std::mem::replace(&mut row[0], index + 1);
+        for (at, other) in to.bytes().enumerate() {
+            let changed = corner + usize::from(letter != other);
+            corner = row[at + 1];
+            row[at + 1] = changed.min(row[at] + 1).min(corner + 1);
+        }
+    }
+    row[to.len()]
 }
 
 /// `hdd-wd,seed=3,capacity=1TB` as it is written: `hdd-wd?seed=3&capacity=1TB`. None where no model's name begins it.

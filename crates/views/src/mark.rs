@@ -210,8 +210,8 @@ fn spread(mb_s: &Spread, median: Quantity, rate: RateUnit) -> String {
     format!(
         "n {}, R/Avg {}, CV {}, best {}",
         mb_s.n,
-        number::share(mb_s.r_over_avg),
-        number::share(mb_s.cv),
+        of_several(mb_s, mb_s.r_over_avg),
+        of_several(mb_s, mb_s.cv),
         best.map_or("none".to_owned(), |best| number::value(&best, rate))
     )
 }
@@ -236,6 +236,11 @@ fn states(test: &Test, rate: RateUnit) -> Option<String> {
             format!("two states, back and forth: {}", parts.replace(", then ", " and "))
         }
     })
+}
+
+/// A measure of spread, which one run alone does not have.
+pub(crate) fn of_several(runs: &Spread, spread: f64) -> String {
+    if runs.n > 1 { number::share(spread) } else { "–".to_owned() }
 }
 
 /// Where the rate of writes fell for good.

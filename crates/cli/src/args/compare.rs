@@ -41,7 +41,7 @@ Exit codes: 0 no difference beyond the tolerance is known; 1 one is, or a number
 was withdrawn, or the sides have no test in common.")]
 pub struct CompareArgs {
     /// Recorded runs, documents or targets
-    #[arg(value_name = "SIDE", num_args = 2.., required_unless_present = "resume")]
+    #[arg(value_names = ["SIDE", "SIDE"], num_args = 2.., required_unless_present = "resume")]
     pub sides: Vec<TargetSpec>,
     /// Two sides are equivalent when the interval of their ratio lies within this share of 1
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "2%")]

@@ -27,18 +27,19 @@ Exit codes: 0 done; 1 done, and a drive fails or says that it will; 2 wrong use
 or environment.")]
 pub struct HealthArgs {
     /// Device, or what lies on one; virtual drive; recorded commands (commands:FILE)
-    pub device: Patient,
+    /// [default: list the devices]
+    pub device: Option<Patient>,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
     /// Also what changed since an earlier reading of the same drive, made with --json
-    #[arg(long, value_name = "FILE.json")]
+    #[arg(long, value_name = "FILE.json", requires = "device")]
     pub since: Option<PathBuf>,
     /// Ask a disk that rests too, which may make it turn
-    #[arg(long)]
+    #[arg(long, requires = "device")]
     pub wake: bool,
     /// Write what is asked and answered to this file; the serial number is in it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "device")]
     pub record_commands: Option<PathBuf>,
 }
 

@@ -24,8 +24,8 @@ network, follows the reader's choice of light or dark, prints, and is read
 aloud; its script sorts tables and zooms charts, and nothing is missing without
 it. With another form and no --output, no page is written.")]
 pub struct ReportArgs {
-    /// The runs
-    #[arg(required = true, value_name = "RUN")]
+    /// The runs [default: last]
+    #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
     #[command(flatten)]
     pub place: PlaceArgs,
@@ -72,9 +72,9 @@ Plots fit 80 × 24; without colour, layers are told apart by their glyphs. A RUN
 is a run's id, the beginning of it, last, or a document that --json printed:
 of survey, mark, probe, purge, pts and trace.")]
 pub struct ShowArgs {
-    /// The run
+    /// The run [default: last]
     #[arg(value_name = "RUN")]
-    pub run: String,
+    pub run: Option<String>,
     #[command(flatten)]
     pub place: PlaceArgs,
     /// Only the plots whose name has this in it, and no table

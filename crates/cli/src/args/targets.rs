@@ -25,8 +25,8 @@ impl Verb {
                 .chain(args.consent.also.iter().map(String::as_str))
                 .collect(),
             Verb::Health(args) => match &args.device {
-                Patient::Drive(target) => vec![target.as_str()],
-                Patient::Recording(_) => Vec::new(),
+                Some(Patient::Drive(target)) => vec![target.as_str()],
+                Some(Patient::Recording(_)) | None => Vec::new(),
             },
             Verb::Trace(args) => match &args.verb {
                 TraceVerb::Record(args) => {

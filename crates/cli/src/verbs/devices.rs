@@ -16,8 +16,8 @@ use crate::messages;
 use crate::verbs::print_json;
 
 #[derive(Serialize)]
-struct Body {
-    devices: Vec<Device>,
+struct Body<'a> {
+    devices: &'a [Device],
 }
 
 /// Runs the verb.
@@ -25,6 +25,14 @@ struct Body {
 /// # Errors
 /// When a named device is not there.
 pub fn main(args: &DevicesArgs) -> Result<Exit> {
+    list(args).map(|_| Exit::Done)
+}
+
+/// Prints the devices, and returns them.
+///
+/// # Errors
+/// As [`main`].
+pub fn list(args: &DevicesArgs) -> Result<Vec<Device>> {
     let roots = Roots::default();
     devices::told(&roots).context("what is here cannot be listed; a container may hide /sys")?;
     let mut devices = devices::list(&roots);
@@ -43,17 +51,17 @@ pub fn main(args: &DevicesArgs) -> Result<Exit> {
     }
     devices.iter().for_each(|device| originals::note_pending_at(&device.path));
     if args.json {
-        print_json("drivescope.devices/1", Body { devices })?;
+        print_json("drivescope.devices/1", Body { devices: &devices })?;
     } else {
         let flags = |device: &Device| match gate::word(&roots, &device.path) {
             Some(word) => format!("--write --consent {}", quoted(&word)),
             None => "--write and --consent".to_owned(),
         };
-        let devices: Vec<_> = devices.iter().map(|device| (device, flags(device))).collect();
-        let listing = views::devices::listing(&devices);
+        let shown: Vec<_> = devices.iter().map(|device| (device, flags(device))).collect();
+        let listing = views::devices::listing(&shown);
         messages::result(&report::render_listing(&listing, Style::default()))?;
     }
-    Ok(Exit::Done)
+    Ok(devices)
 }
 
 fn is_named(device: &Device, name: &TargetSpec) -> bool {

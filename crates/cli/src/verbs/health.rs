@@ -17,10 +17,11 @@ use record::RunId;
 use report::Style;
 use serde::{Deserialize, Serialize};
 
-use crate::args::{HealthArgs, Patient, RECORDING};
+use crate::args::{DevicesArgs, HealthArgs, Patient, RECORDING};
 use crate::envelope::{SystemClock, document};
 use crate::exit::Exit;
 use crate::messages;
+use crate::verbs::devices;
 
 /// The form of the body.
 const SCHEMA: &str = "drivescope.health/1";
@@ -39,12 +40,13 @@ struct Body {
 /// # Errors
 /// When the target is not there, a recording is none, or an earlier reading is of another drive.
 pub fn main(args: &HealthArgs) -> Result<Exit> {
+    let Some(device) = &args.device else { return list(args.json) };
     args.record_commands.as_deref().map_or(Ok(()), outputs::declare)?;
     let earlier = args.since.as_deref().map(earlier).transpose()?;
-    if let Patient::Drive(target) = &args.device {
+    if let Patient::Drive(target) = device {
         originals::note_pending_at(target.as_path());
     }
-    let (stack, drives) = ask(args)?;
+    let (stack, drives) = ask(device, args)?;
     let changes =
         earlier.map(|earlier| changes(&earlier, &drives)).transpose().with_context(|| {
             let name = args.since.as_deref().unwrap_or(Path::new("-"));
@@ -54,7 +56,7 @@ pub fn main(args: &HealthArgs) -> Result<Exit> {
     if args.json {
         let run_id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
         let changes = changes.unwrap_or_default();
-        let body = Body { target: args.device.to_string(), stack, drives, changes };
+        let body = Body { target: device.to_string(), stack, drives, changes };
         messages::document(&document(SCHEMA, run_id, &SystemClock, body))?;
     } else {
         let listing = views::health::listing(&drives, changes.as_deref());
@@ -69,20 +71,30 @@ pub fn main(args: &HealthArgs) -> Result<Exit> {
 /// When the target is not there.
 pub fn of(target: &TargetSpec) -> Result<Vec<Health>> {
     let device = Patient::Drive(target.clone());
-    let args = HealthArgs { device, json: false, since: None, wake: false, record_commands: None };
-    ask(&args).map(|(_, drives)| drives)
+    let args =
+        HealthArgs { device: None, json: false, since: None, wake: false, record_commands: None };
+    ask(&device, &args).map(|(_, drives)| drives)
 }
 
-fn ask(args: &HealthArgs) -> Result<(Stack, Vec<Health>)> {
+/// Lists the drives whose health can be asked.
+fn list(json: bool) -> Result<Exit> {
+    let devices = devices::list(&DevicesArgs { devices: Vec::new(), json })?;
+    let first =
+        devices.first().map_or("/dev/sda".into(), |device| device.path.display().to_string());
+    messages::note(&format!("to see the health of one: drivescope health {first}"));
+    Ok(Exit::Done)
+}
+
+fn ask(device: &Patient, args: &HealthArgs) -> Result<(Stack, Vec<Health>)> {
     let manner = Manner { may_wake: args.wake };
-    let is_real = match &args.device {
+    let is_real = match device {
         Patient::Drive(target) => !target.is_virtual(),
         Patient::Recording(_) => false,
     };
     if !is_real && args.record_commands.is_some() {
-        bail!("--record-commands is for real drives, and {} is none", args.device);
+        bail!("--record-commands is for real drives, and {device} is none");
     }
-    match &args.device {
+    match device {
         Patient::Drive(target @ TargetSpec::Virtual(_)) => {
             let Look { stack, health, .. } = drives::look(target)?;
             Ok((stack, health.into_iter().collect()))

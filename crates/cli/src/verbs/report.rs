@@ -43,7 +43,7 @@ pub fn main(args: &ReportArgs) -> Result<Exit> {
     {
         bail!("--markdown takes its file behind an equals sign: --markdown={}", quoted(word));
     }
-    let runs = recorded::open_all(&args.runs, &args.place)?;
+    let runs = recorded::open_all(&recorded::or_last(&args.runs, &args.place)?, &args.place)?;
     runs.iter().try_for_each(|run| outputs::protect(Path::new(&run.target)))?;
     let altered: Vec<Exit> = runs.iter().map(recorded::tell_altered).collect();
     let rate = if args.mib { RateUnit::Mib } else { RateUnit::Mb };

@@ -19,7 +19,8 @@ const SCHEMA: &str = "drivescope.show/1";
 /// # Errors
 /// When the run is not there, cannot be read, or has no plot of that name.
 pub fn main(args: &ShowArgs) -> Result<Exit> {
-    let run = recorded::open(&args.run, &args.place)?;
+    let name = recorded::or_last(args.run.as_slice(), &args.place)?.remove(0);
+    let run = recorded::open(&name, &args.place)?;
     let altered = recorded::tell_altered(&run);
     let rate = if args.mib { RateUnit::Mib } else { RateUnit::Mb };
     let style = Style { width: usize::from(args.width), rate };
@@ -39,7 +40,7 @@ pub fn main(args: &ShowArgs) -> Result<Exit> {
     }
     if args.json {
         let plots: Vec<Value> = shown.iter().map(|(name, chart)| plot(name, chart)).collect();
-        print_json(SCHEMA, json!({ "run": args.run, "plots": plots }))?;
+        print_json(SCHEMA, json!({ "run": name, "plots": plots }))?;
         return Ok(altered);
     }
     let mut text = Styled::default();

@@ -10,6 +10,7 @@ use report::{
 };
 use stats::{Better, Quantity, RatioEstimate, Unit};
 
+use crate::mark::of_several;
 use crate::pts::duration;
 use crate::{capital, heads, maybe, subject};
 
@@ -183,8 +184,8 @@ fn settings(body: &Body, rate: RateUnit) -> Table {
         let fields = vec![
             rate_of(setting, rate),
             maybe(quantity, |quantity| number::interval(&quantity, rate)),
-            number::share(setting.mb_s.r_over_avg),
-            number::share(setting.mb_s.cv),
+            of_several(&setting.mb_s, setting.mb_s.r_over_avg),
+            of_several(&setting.mb_s, setting.mb_s.cv),
             runs(setting),
             setting.stability.standing.word().to_owned(),
         ];
