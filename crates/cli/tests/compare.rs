@@ -300,7 +300,8 @@ fn the_page_of_a_comparison_answers_first() {
     assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
     let page = at(runs.path(), &["report", "last", "--markdown=-"]).stdout;
     let place = |words: &str| page.find(words).unwrap_or_else(|| panic!("{words}: {page}"));
-    let order = [answer, ": throughput", ": latency", "A: sim:sata-a", "| verdict"].map(place);
+    let order = [answer, "Throughput: every run", "Latency: median", "A: sim:sata-a", "| verdict"]
+        .map(place);
     assert!(order.is_sorted(), "{order:?}");
     let plots = at(runs.path(), &["show", "--json"]).exits(0);
     let plots = plots.json()["body"]["plots"].clone();

@@ -17,6 +17,16 @@ fn health(target: &str, more: &[&str]) -> Ran {
     run(["health", target, "--json"].iter().chain(more).copied())
 }
 
+// Breaks when health without a drive is an error, or does not say how to name one.
+#[test]
+fn without_a_drive_the_drives_are_listed() {
+    let (ours, devices) = (run(["health"]), run(["devices"]));
+    assert_eq!((ours.code, &ours.stdout), (devices.code, &devices.stdout));
+    if ours.code == Some(0) {
+        ours.says(&["drivescope health /dev/"]);
+    }
+}
+
 /// Every fact is there or has a reason, and every finding says what to do.
 fn contract(json: &Value) {
     assert_eq!(json["envelope"]["schema"], "drivescope.health/1");

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use common::recorded::{at, only};
 use common::{Ran, run, runs_dir};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -179,6 +180,22 @@ fn a_file_that_exists_stays_unless_it_is_said() {
     run(["report", "no-such-run"]).fails(2, &["no-such-run"]);
     run(["show", "last", "--plot=nowhere"])
         .fails(2, &["nowhere", "what-crossing-boundaries-costs"]);
+}
+
+/// Breaks when a verb about a run wants it named although there is a last one, or does not say which one it took.
+#[test]
+fn without_a_run_the_last_one_is_taken() {
+    let (runs, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let line = ["mark", "sim:hdd-wd", "--tests=RND4KQ1T1", "--runs=1", "--quick", "--read-only"];
+    let printed = at(runs.path(), &line).stdout;
+    assert!(printed.contains("n 1, R/Avg –, CV –, best"), "one run has no spread: {printed}");
+    let id = only(runs.path()).id();
+    let note = format!("the last run is {id}");
+    let shown = at(runs.path(), &["show"]).exits(0).says(&[&note]).stdout;
+    assert!(shown.starts_with(&printed), "{shown}");
+    let page = format!("--output={}", other.path().join("page.html").display());
+    at(runs.path(), &["report", &page]).exits(0).says(&[&note]).prints(&["page.html"]);
+    at(other.path(), &["show"]).fails(2, &["holds no runs"]);
 }
 
 /// Breaks when a picture is none, or a table for other programs lacks what the chart shows.

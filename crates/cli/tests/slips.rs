@@ -289,6 +289,11 @@ fn errors_say_what_to_type_instead() {
         let line = verb.iter().copied().chain(["not/there"]);
         run(line).fails(2, &["not/there", "(os error 2); is its name right?"]);
     }
+    // The nearest model is named, and none where none is near.
+    run(["mark", "sim:sata-ssd"]).fails(2, &["no model is named sata-ssd", "mean sim:sata-a?"]);
+    let far = run(["mark", "sim:nothing-like-it"]).fails(2, &["drivescope sim list"]).stderr;
+    assert!(!far.contains("did you mean"), "{far}");
+    run(["health", "--wake"]).fails(2, &["<DEVICE>"]);
     run(["health", "/dev/not-there"]).fails(2, &["(os error 2); drivescope devices lists"]);
     let dir = scratch_dir();
     let table = dir.path().join("table.csv");

@@ -79,7 +79,7 @@ fn drawn(chart: &Chart) {
 #[test]
 fn nothing_and_little_are_drawn() {
     let point = LinePoint::between(4096.0, 5.0, 1.0, 9.0);
-    let walks = [Walk::Straight, Walk::Around, Walk::After];
+    let walks = [Walk::Straight, Walk::Around, Walk::After, Walk::Apart];
     let mut cases = vec![vec![], vec![cloud(vec![])], vec![cloud(vec![(0.0, 0.0)])]];
     cases.push(vec![cloud(vec![(7.0, 7.0); 100])]);
     cases.push(vec![cloud(vec![(-7.0, -7.0); 100])]);

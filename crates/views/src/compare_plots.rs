@@ -2,8 +2,8 @@
 
 use documents::replay::CompareBody;
 use mark::body::Latency;
-use mark::compare::{Comparison, Figures};
-use report::chart::{Axis, Chart, Hue, Layer, Line, LinePoint, Points, Scale};
+use mark::compare::{ComparedTest, Comparison, Figures};
+use report::chart::{Axis, Chart, Hue, Layer, Line, LinePoint, Points, Scale, Walk};
 use stats::{Quantity, Unit};
 use trace::replay::Score;
 
@@ -41,10 +41,17 @@ impl Places {
     }
 }
 
-/// Tests with their directions.
+/// Tests with their directions, so short that eight stand beside each other.
 fn classes(comparison: &Comparison) -> Axis {
-    let names = comparison.tests.iter().map(|test| format!("{} {}", test.name, test.op));
-    Axis::of_classes("Test", names.collect())
+    let name = |test: &ComparedTest| {
+        let op = match test.op.as_str() {
+            "read" => "R",
+            "write" => "W",
+            op => op,
+        };
+        format!("{} {op}", test.name.strip_suffix("T1").unwrap_or(&test.name))
+    };
+    Axis::of_classes("Test (R reads, W writes)", comparison.tests.iter().map(name).collect())
 }
 
 /// A layer of points for each side, and over them a point with its interval.
@@ -57,10 +64,8 @@ fn layers(
         Layer::Points(Points::new(label.clone(), Hue::nth(side), points(side)))
     };
     let mut layers: Vec<Layer> = sides.iter().enumerate().map(of_side).collect();
-    for (index, median) in medians.into_iter().enumerate() {
-        let name = if index == 0 { name } else { "" };
-        layers.push(Layer::Line(Line::new(name, Hue::Grey, vec![median])));
-    }
+    let medians = Line { walk: Walk::Apart, ..Line::new(name, Hue::Grey, medians) };
+    layers.push(Layer::Line(medians));
     layers
 }
 
@@ -87,7 +92,7 @@ fn runs(comparison: &Comparison) -> Option<Chart> {
         return None;
     }
     let points = |side: usize| {
-        let of_test = |(index, test): (usize, &mark::compare::ComparedTest)| {
+        let of_test = |(index, test): (usize, &ComparedTest)| {
             let runs = test.sides[side].as_ref().map_or(&[][..], |figures| &figures.runs);
             let rates: Vec<f64> = runs.iter().map(|run| run.mb_s).filter(|r| *r > 0.0).collect();
             places.spread(places.of(index, side), rates.into_iter())
@@ -97,14 +102,10 @@ fn runs(comparison: &Comparison) -> Option<Chart> {
     let sides = labels(comparison);
     let layers = layers(&sides, points, ("median and its 95% interval", medians));
     Some(Chart {
-        subtitle: "each run, from left to right in the order made".to_owned(),
+        subtitle: "runs from left to right in the order made".to_owned(),
         note: note(comparison),
         layers,
-        ..Chart::new(
-            sides.join(", ") + ": throughput",
-            classes(comparison),
-            speeds(rates.into_iter()),
-        )
+        ..Chart::new("Throughput: every run", classes(comparison), speeds(rates.into_iter()))
     })
 }
 
@@ -127,7 +128,7 @@ fn latencies(comparison: &Comparison) -> Option<Chart> {
         return None;
     }
     let points = |side: usize| {
-        let of_test = |(index, test): (usize, &mark::compare::ComparedTest)| {
+        let of_test = |(index, test): (usize, &ComparedTest)| {
             let latency = test.sides[side].as_ref().and_then(known);
             let at = places.of(index, side);
             let levels = latency.map(|latency| [latency.p50, latency.p99, latency.p999]);
@@ -136,13 +137,15 @@ fn latencies(comparison: &Comparison) -> Option<Chart> {
         comparison.tests.iter().enumerate().flat_map(of_test).collect()
     };
     let sides = labels(comparison);
-    let layers = layers(&sides, points, ("from the median to 99.9%", spans));
+    let mut layers = layers(&sides, points, ("from the median to 99.9%", spans));
+    // Under the points, which say whose it is.
+    layers.rotate_right(1);
     let y = Axis::new("Latency", Unit::Ns).scaled(Scale::Log10);
     Some(Chart {
         subtitle: "median, 99% and 99.9% of all I/Os of all runs".to_owned(),
         note: note(comparison),
         layers,
-        ..Chart::new(sides.join(", ") + ": latency", classes(comparison), y)
+        ..Chart::new("Latency: median to 99.9%", classes(comparison), y)
     })
 }
 
@@ -196,9 +199,9 @@ pub fn of_trace(body: &CompareBody) -> Vec<Chart> {
         Axis::of_classes("Time", MEASURES.iter().map(|(name, ..)| (*name).to_owned()).collect());
     let y = Axis::new("Time", Unit::Ns).scaled(Scale::Log10);
     vec![Chart {
-        subtitle: "each round, from left to right in the order made".to_owned(),
+        subtitle: "rounds from left to right in the order made".to_owned(),
         note: format!("{}; seed {}", body.file.display(), body.seed),
         layers: layers(&sides, points, ("median and its 95% interval", medians)),
-        ..Chart::new(sides.join(", ") + ": times", x, y)
+        ..Chart::new("Times: every round", x, y)
     }]
 }

@@ -97,14 +97,16 @@ fn each_run(body: &Body, op: &str, tests: &[Of<'_>]) -> Option<Chart> {
         of.test.runs.iter().filter(|run| run.mb_s > 0.0).map(move |run| (at as f64, run.mb_s))
     });
     chart.layers.push(Layer::Points(Points::new("runs", Hue::Blue, places.collect())));
-    for (at, of) in tests.iter().enumerate() {
-        let Some(median) = of.test.mb_s.median.filter(|median| *median > 0.0) else { continue };
+    let median = |(at, of): (usize, &Of<'_>)| {
+        let y = of.test.mb_s.median.filter(|median| *median > 0.0)?;
         let interval = of.test.mb_s.low.zip(of.test.mb_s.high);
-        let name = if chart.layers.len() == 1 { "median" } else { "" };
-        let point = LinePoint { x: at as f64, y: median, interval };
-        chart.layers.push(Layer::Line(Line::new(name, Hue::Vermillion, vec![point])));
-    }
-    (chart.layers.len() > 1).then_some(chart)
+        Some(LinePoint { x: at as f64, y, interval })
+    };
+    let medians: Vec<LinePoint> = tests.iter().enumerate().filter_map(median).collect();
+    let is_empty = medians.is_empty();
+    let medians = Line { walk: Walk::Apart, ..Line::new("median", Hue::Vermillion, medians) };
+    chart.layers.push(Layer::Line(medians));
+    (!is_empty).then_some(chart)
 }
 
 /// Speed from slice to slice: the median over the runs, from the slowest to the fastest of them.

@@ -213,6 +213,8 @@ pub enum Walk {
     Around,
     /// A value holds from its x to the next one: for counts over time.
     After,
+    /// Values stand alone, with their intervals: for medians of groups.
+    Apart,
 }
 
 /// What a mark or a zone lies across.

@@ -136,6 +136,7 @@ impl<'a> Frame<'a> {
         let (y, _) = self.side(line.side);
         let values: Vec<(f64, f64)> = line.points.iter().map(|p| (p.x, p.y)).collect();
         let corners = match line.walk {
+            Walk::Apart => return Vec::new(),
             Walk::Straight => values,
             Walk::After => after(&values),
             Walk::Around => around(&values, self.chart.x.scale),
@@ -464,7 +465,7 @@ fn check_line(chart: &Chart, line: &Line, axis: &Axis, what: &str) -> Result<(),
             }
         }
     }
-    if line.walk != Walk::Straight {
+    if matches!(line.walk, Walk::Around | Walk::After) {
         for pair in line.points.windows(2) {
             if pair[1].x < pair[0].x {
                 let (before, next) = (pair[0].x, pair[1].x);

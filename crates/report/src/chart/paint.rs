@@ -76,7 +76,8 @@ fn arrows(places: Vec<f64>, up: bool, fill: [u8; 3], plot: &Plot, shapes: &mut V
 fn course(frame: &Frame<'_>, line: &Line, plot: &Plot, shapes: &mut Vec<Shape>) {
     let stroke = line.hue.rgb();
     let knots = frame.knots(line);
-    let apart = (plot.right - plot.left) / knots.len().max(1) as f64 >= APART;
+    let apart = line.walk == super::Walk::Apart
+        || (plot.right - plot.left) / knots.len().max(1) as f64 >= APART;
     if !apart {
         ribbon(&knots, stroke, plot, shapes);
     }
