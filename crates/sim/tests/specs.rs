@@ -151,9 +151,17 @@ fn a_card_has_as_many_dies_as_it_reads_at_once() {
 }
 
 #[test]
-fn an_unknown_model_lists_the_known_ones() {
-    let error = open("sim:hdd-9000").unwrap_err().to_string();
-    assert!(error.contains("`hdd-9000`") && error.contains("hdd-7200"), "{error}");
+fn an_unknown_model_leads_to_the_nearest_one() {
+    for (name, hint) in [
+        ("hdd-9000", "did you mean sim:hdd-7200? `drivescope sim list`"),
+        ("usb8m", "did you mean sim:usb-8m? "),
+        ("sata-ssd", "did you mean sim:sata-a? "),
+        ("no-such-model", "`drivescope sim list` shows all"),
+    ] {
+        let error = open(&format!("sim:{name}")).unwrap_err().to_string();
+        assert_eq!(error.lines().next(), Some(&*format!("no model is named {name}")));
+        assert!(error.contains(&format!("\nhint: {hint}")), "{error}");
+    }
     let error = open("sim:no/such/file.toml").unwrap_err().to_string();
     assert!(error.starts_with("no/such/file.toml: cannot read"), "{error}");
 }
@@ -202,7 +210,10 @@ fn a_drawn_model_is_its_seeds_and_takes_overrides() {
         assert_eq!(changed.truth.faults.unwrap().vanish_at_ns, Some(5));
     }
     let error = open("sim:random-hdd").unwrap_err().to_string();
-    assert!(error.contains("no model `random-hdd`") && error.contains("random-card"), "{error}");
+    assert!(
+        error.contains("no model is named random-hdd") && error.contains("sim:random-ssd?"),
+        "{error}"
+    );
 }
 
 // Breaks when the fake is no fake: a probe that is scored on it must have something to find.
