@@ -184,7 +184,7 @@ fn a_withdrawn_number_is_shown_only_as_what_it_is() {
     for line in &about[1..] {
         assert!(line.contains("memory") && line.contains("not of the drive"), "{line}\n{text}");
     }
-    assert!(text.contains("No number stands"), "{text}");
+    assert!(text.contains("All results rejected"), "{text}");
     for row in text.lines().filter(|l| l.starts_with("SEQ1M Q1T1") || l.starts_with("RND4K Q1T1")) {
         assert!(row.contains("withdrawn: "), "{row}");
         assert!(!row.contains('–'), "an interval of a withdrawn number: {row}");
@@ -210,7 +210,7 @@ fn a_target_in_memory_is_answered_before_anything_is_made_or_measured() {
     let mut command = common::drivescope(["mark"]);
     let ran: common::Ran = command.arg(memory.path()).output().unwrap().into();
     let text = ran.exits(1).stdout;
-    assert!(text.contains("memory") && text.contains("No number stands"), "{text}");
+    assert!(text.contains("memory") && text.contains("All results rejected"), "{text}");
 }
 
 /// Reads of what was never written return zeros without the device. The file is not ours: it must

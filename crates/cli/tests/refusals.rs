@@ -80,7 +80,7 @@ fn paths_that_are_no_storage_are_named() {
         (at("small"), &[&*at("small"), "too small", "4 KiB"]),
         (fifo.clone(), &[&*fifo, "pipe"]),
         ("/dev/null".to_owned(), &["/dev/null", "character device"]),
-        ("sim:nope".to_owned(), &["nope", "hdd-7200"]),
+        ("sim:nope".to_owned(), &["nope", "drivescope sim list"]),
         ("sim:".to_owned(), &["sim:MODEL"]),
         ("sim:hdd-7200?bogus=1".to_owned(), &["bogus"]),
         ("sim:hdd-7200?seed=x".to_owned(), &["seed", "x"]),

@@ -19,7 +19,8 @@ fn recorded_runs(count: usize) -> TempDir {
     let runs = scratch_dir();
     for seed in 1..=count {
         let seed = format!("--seed={seed}");
-        let args = ["mark", "sim:hdd-7200", "--quick", "--tests=RND4KQ1T1", "--json", &seed];
+        let args =
+            ["mark", "sim:hdd-7200", "--quick", "--tests=RND4KQ1T1", "--runs=6", "--json", &seed];
         at(runs.path(), &args).exits(0);
     }
     runs

@@ -43,6 +43,7 @@ fn the_first_gibibyte_is_as_fast_as_such_disks_are() {
         "--seed=7",
         "--size=1GiB",
         "--read-only",
+        "--runs=6",
         "--tests=SEQ1MQ8T1,SEQ1MQ1T1,SEQ1MQ32T1,RND4KQ1T1,RND4KQ32T1",
     ]);
     let within = |rate: f64, low: f64, high: f64, share: f64| {

@@ -30,6 +30,9 @@ pub struct Body {
     pub caveats: Vec<Caveat>,
     /// True when the run was ended before its plan was done.
     pub interrupted: bool,
+    /// Time waited, beyond the pauses, for the drive to recover from writes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub settle_ns: Nanos,
     /// What reading again said of the drive's own cache; absent where nothing depended on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<cache::Found>,
@@ -73,9 +76,6 @@ pub struct Setup {
     pub warm_up_ns: Nanos,
     /// Idle time before a run.
     pub pause_ns: Nanos,
-    /// Time waited, beyond the pauses, for the drive to recover from writes.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub settle_ns: Nanos,
     /// Root seed.
     pub seed: u64,
     /// Position of each counted run in the order of execution, by test.

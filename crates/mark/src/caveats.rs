@@ -172,7 +172,7 @@ pub(crate) fn of_test(
     let mut add = |code: &str, cause: String, remedy: Remedy| {
         caveats.push(Caveat::new(code, &subject, cause, remedy));
     };
-    let rates = case.rates();
+    let rates = case.rates().split_off(case.series.unsettled());
     if !rates.is_empty() && test.mb_s.low.is_none() {
         add(
             "few_runs",
@@ -226,7 +226,8 @@ pub(crate) fn of_test(
     if proofs.pattern.verdict == Verdict::Refuted {
         add("pattern", proofs.pattern.reason.clone(), Run::LargerSpan.into());
     }
-    if let Some((low_center, high_center, share_high)) = case.series.two_modes() {
+    let modes = case.series.two_modes().filter(|_| case.series.unsettled() == 0);
+    if let Some((low_center, high_center, share_high)) = modes {
         let cause = format!(
             "{:.0}% of the runs lie around {} MB/s and the others around {}",
             share_high * 100.0,

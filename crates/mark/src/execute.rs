@@ -155,7 +155,7 @@ pub struct Executed {
     pub region: Region,
     /// Bytes that each run wrote, by its position; those that are not counted are among them.
     pub written: Vec<(u32, Bytes)>,
-    /// Mean latency of small reads some time after the last run, in nanoseconds, where runs wrote.
+    /// Latency of small reads some time after the last run, in nanoseconds, where runs wrote.
     pub idle_ns: Option<f64>,
 }
 

@@ -46,6 +46,10 @@ pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
         tests,
         caveats: caveats::merge(caveats),
         interrupted: executed.interrupted || executed.broken.is_some(),
+        settle_ns: (executed.tests.iter().flat_map(|test| &test.runs))
+            .filter_map(|run| run.settled)
+            .map(|settled| settled.waited_ns)
+            .sum(),
         cache: context.cache.clone(),
         imported: None,
     }
@@ -228,10 +232,6 @@ fn setup(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Setup {
         duration_ns: measured(true),
         warm_up_ns: measured(false),
         pause_ns: plan.schedule.pause,
-        settle_ns: (executed.tests.iter().flat_map(|test| &test.runs))
-            .filter_map(|run| run.settled)
-            .map(|settled| settled.waited_ns)
-            .sum(),
         seed: plan.seed,
         order: executed.tests.iter().map(|t| t.runs.iter().map(|r| r.position).collect()).collect(),
     }

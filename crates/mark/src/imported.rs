@@ -96,6 +96,7 @@ pub fn body(origin: Origin, sources: &[Source]) -> Body {
         tests: made,
         caveats: crate::caveats::merge([caveats, all].concat()),
         interrupted: false,
+        settle_ns: Nanos::ZERO,
         cache: None,
         imported: Some(Imported {
             tool: origin.tool,
@@ -163,7 +164,6 @@ fn setup(tool: &str, told: &Told, tests: &[(String, Vec<&Source>)]) -> Setup {
         duration_ns: told.duration_ns.unwrap_or_default(),
         warm_up_ns: told.warm_up_ns.unwrap_or_default(),
         pause_ns: Nanos::ZERO,
-        settle_ns: Nanos::ZERO,
         seed: told.seed.unwrap_or(0),
         order: tests.iter().map(order).collect(),
     }

@@ -124,7 +124,7 @@ impl From<Direction> for String {
 pub enum Deciding {
     /// None, as where the count of runs was asked for.
     Never,
-    /// Half as much again as the planned runs take.
+    /// Half as much again as the planned runs take, and enough to triple the usual runs of one test.
     ByHalf,
     /// So that all runs together take about this long.
     Within(Nanos),
@@ -197,6 +197,9 @@ impl Default for Options {
     }
 }
 
+/// Runs that a test may get beyond six.
+const MORE_RUNS: u64 = 12;
+
 impl Options {
     /// Length of the measured phase by default: 48 runs of the default profile stay under 4 minutes.
     pub const DURATION: Nanos = Nanos::secs(3);
@@ -224,7 +227,8 @@ impl Options {
             .iter()
             .flat_map(|d| self.tests.iter().map(|t| self.step(*t, *d)))
             .collect();
-        let planned = Nanos(self.run_time().0.saturating_mul(steps.len() as u64));
+        let runs = u64::from(self.runs) + u64::from(self.discard_first);
+        let planned = self.run_time(runs.saturating_mul(steps.len() as u64));
         Plan {
             schema: SCHEMA.to_owned(),
             seed: self.seed,
@@ -240,7 +244,10 @@ impl Options {
                 decide_within: match self.decides {
                     _ if self.until.is_some() => Nanos::ZERO,
                     Deciding::Never => Nanos::ZERO,
-                    Deciding::ByHalf => Nanos(planned.0.saturating_add(planned.0 / 2)),
+                    Deciding::ByHalf => {
+                        let more = (planned.0 / 2).max(self.run_time(MORE_RUNS).0);
+                        Nanos(planned.0.saturating_add(more))
+                    }
                     Deciding::Within(span) => span,
                 },
                 until: self.until,
@@ -249,10 +256,9 @@ impl Options {
         }
     }
 
-    /// Time of all runs of one test.
-    fn run_time(&self) -> Nanos {
+    /// Time of so many runs.
+    fn run_time(&self, runs: u64) -> Nanos {
         let one = self.pause + self.warm_up + self.duration;
-        let runs = u64::from(self.runs) + u64::from(self.discard_first);
         Nanos(one.0.saturating_mul(runs))
     }
 

@@ -20,7 +20,7 @@ use crate::run::Kept;
 /// How a drive stood before a run that followed on writes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settled {
-    /// Mean latency of small reads when the drive was idle, as far as it is known by then, in nanoseconds.
+    /// Latency of small reads (75th percentile) when the drive was idle, as far as it is known by then, in nanoseconds.
     pub idle_ns: f64,
     /// The same, just before the run.
     pub latency_ns: f64,
@@ -36,12 +36,16 @@ impl Settled {
 
 /// Reads of a look.
 const READS: u64 = 12;
+/// Their latency that counts: a few reads that somebody else delayed do not.
+const LOOK_PERCENTILE: f64 = 75.0;
 /// Looks at the beginning.
 const FIRST_LOOKS: u64 = 3;
-/// A drive whose small reads take no more than so many times as long is idle: the mean of twelve reads of a disk is within it.
+/// A drive whose small reads take no more than so many times as long is idle.
 const IDLE: f64 = 1.3;
 /// Waits that may end without the drive becoming idle before its latency is taken for what it is now.
 const BOUNDS: u32 = 3;
+/// Each wait that ends at its bound halves the next, so many times.
+const MOST_BOUNDS: u32 = 6;
 /// Looks in a row that show a level, and how far from their mean.
 const LEVEL_LOOKS: usize = 4;
 const LEVEL: f64 = 0.15;
@@ -126,7 +130,9 @@ impl Settling {
             seen.push(latency_ns);
             let waited_ns = target.now().since(began);
             let mut settled = Settled { idle_ns, latency_ns, waited_ns };
-            let is_over = waited_ns >= self.most || control.cancel.load(Ordering::Relaxed);
+            // A drive that did not become idle in time is not waited for as long again.
+            let most = Nanos(self.most.0 >> self.bounds.min(MOST_BOUNDS));
+            let is_over = waited_ns >= most || control.cancel.load(Ordering::Relaxed);
             let is_idle = settled.is_idle();
             if !is_idle && !is_over && (self.is_of_written || !is_level(&seen)) {
                 sink.event(&Event::Pausing { span: pause, since: target.now() });
@@ -135,11 +141,11 @@ impl Settling {
                 continue;
             }
             self.is_stirred = false;
-            self.bounds = if is_idle { 0 } else { self.bounds + 1 };
+            self.bounds = if is_idle { self.bounds / 2 } else { self.bounds + 1 };
             // A drive that is full, or warm, is slower when it is idle, too.
-            let is_for_good = !is_idle && (!self.is_of_written || self.bounds == BOUNDS);
+            let is_for_good = !is_idle && (!self.is_of_written || self.bounds >= BOUNDS);
             if is_for_good || latency_ns < idle_ns * (1.0 - LEVEL) {
-                (settled.idle_ns, self.bounds) = (latency_ns, 0);
+                settled.idle_ns = latency_ns;
             }
             self.idle_ns = Some(settled.idle_ns);
             self.is_of_written = true;
@@ -147,7 +153,7 @@ impl Settling {
         }
     }
 
-    /// Mean latency of small reads when all runs are over and the drive has had some time, in nanoseconds; `None` where nothing
+    /// Latency of small reads when all runs are over and the drive has had some time, in nanoseconds; `None` where nothing
     /// was written since it was last known.
     pub(crate) fn end(
         &mut self,
@@ -183,7 +189,7 @@ impl Settling {
         Ok(Some(sum / FIRST_LOOKS as f64))
     }
 
-    /// Mean latency of some reads; `None` where one failed or the run was ended.
+    /// Latency of some reads; `None` where one failed or the run was ended.
     fn look(
         &mut self,
         target: &mut dyn IoPath,
@@ -196,7 +202,8 @@ impl Settling {
         let samples = target.run_step(environment, &self.step, seeded, control, &mut NullSink)?;
         let is_whole = samples.failure.is_none() && !samples.interrupted;
         let phase = samples.phases.first().filter(|_| is_whole);
-        Ok(phase.and_then(|phase| phase.latency().mean()))
+        let of_look = phase.and_then(|phase| phase.latency().percentile(LOOK_PERCENTILE));
+        Ok(of_look.map(|ns| ns as f64))
     }
 }
 
@@ -212,7 +219,7 @@ fn is_level(seen: &[f64]) -> bool {
 /// Share of looks that are lower than an idle drive's: the lowest of many is one by chance.
 const IDLE_QUANTILE: f64 = 0.25;
 /// A run began before the drive had recovered when small reads took so many times as long as when it was idle.
-const STIRRED: f64 = 1.5;
+const STIRRED: f64 = 2.0;
 
 /// Runs that began before the drive had settled, among `looks` at it in the order made, with what small reads took in the end:
 /// their indices, each with its latency over that of the drive when it was idle, as all looks from it on show it.

@@ -274,8 +274,7 @@ mod tests {
     }
 
     fn endless(mut plan: Plan) -> Plan {
-        plan.schedule.until =
-            Some(Until { half_width_percent: 2.0, budget: block::Nanos::secs(300) });
+        plan.schedule.until = Some(Until { half_width_percent: 2.0, budget: Nanos::secs(300) });
         plan
     }
 

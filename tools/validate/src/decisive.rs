@@ -160,7 +160,7 @@ fn score(body: &Value, alone: &[Option<f64>]) -> Score {
     let busy: f64 = tests(body).map(|test| test.seconds()).sum();
     let around = (setup("warm_up_ns") + setup("pause_ns")) * runs as f64;
     let mut score = Score {
-        longest_s: busy + around + setup("settle_ns"),
+        longest_s: busy + around + body["settle_ns"].as_f64().unwrap_or(0.0) / 1e9,
         bytes: tests(body).map(|test| test.bytes()).sum(),
         ..Score::default()
     };

@@ -71,6 +71,7 @@ pub fn begin<R>(
         },
         default_size,
         default_span: Some(SIZE),
+        may_widen: true,
         run_id: &run_id.to_string(),
         drive_seed: load.seed,
         trace_cap: output.trace_cap(keep),

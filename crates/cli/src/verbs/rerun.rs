@@ -69,6 +69,7 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
         plan: &|_| Ok(plan.clone()),
         default_size: file_size(&plan),
         default_span: None,
+        may_widen: false,
         run_id: new.as_str(),
         drive_seed: setup.drive_seed,
         trace_cap: trace_cap(&setup, &args.record, &args.output),

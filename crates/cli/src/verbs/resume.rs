@@ -105,6 +105,7 @@ impl Recorded {
             plan: &|_| Ok(plan.clone()),
             default_size: file_size(&plan),
             default_span: None,
+            may_widen: false,
             run_id: run_id.as_str(),
             drive_seed: setup.drive_seed,
             trace_cap: trace_cap(&setup, keep, output),

@@ -74,6 +74,7 @@ pub fn plan(
         plan: &|_| Ok(plan.clone()),
         default_size,
         default_span: None,
+        may_widen: false,
         run_id: &run_id.to_string(),
         drive_seed: seed,
         trace_cap: output.trace_cap(keep),

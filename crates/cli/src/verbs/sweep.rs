@@ -52,6 +52,7 @@ pub fn main(args: &SweepArgs, given: &Given) -> Result<Exit> {
         plan: &|_| Ok(plan.clone()),
         default_size,
         default_span: Some(SIZE),
+        may_widen: false,
         run_id: &run_id.to_string(),
         drive_seed: args.load.seed,
         trace_cap: args.output.trace_cap(keep),

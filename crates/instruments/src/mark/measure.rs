@@ -50,6 +50,8 @@ pub struct Job<'a> {
     pub default_size: Bytes,
     /// Part of a device or virtual drive to use when the user names none; all of it when absent.
     pub default_span: Option<Bytes>,
+    /// That part may be larger on a drive with a large memory; not where others have to measure the same.
+    pub may_widen: bool,
     /// Names the test file.
     pub run_id: &'a str,
     /// Seed that a virtual drive's own noise takes, when the user named one.
@@ -380,7 +382,10 @@ impl Session<'_> {
     /// where more of a real drive would be written to than its owner was shown.
     fn widen(&self, plan: &mut Plan, info: &DriveInfo) {
         let args = self.job.target;
-        let usual = self.job.default_span.filter(|_| args.span.is_none() && args.size.is_none());
+        let usual = self
+            .job
+            .default_span
+            .filter(|_| self.job.may_widen && args.span.is_none() && args.size.is_none());
         let (Some(usual), Some(cache), Some(region)) = (usual, info.cache_bytes, &mut plan.region)
         else {
             return;

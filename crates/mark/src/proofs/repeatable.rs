@@ -51,8 +51,10 @@ pub(super) fn judge(series: &RunSeries<'_>) -> Proof {
                     Some(needed) if needed > PRACTICAL => {
                         format!("no practical count of runs makes it {wanted}")
                     }
-                    Some(needed) => format!("about {needed} runs are needed for {wanted}"),
-                    None => format!("more runs are needed for {wanted}"),
+                    Some(needed) if needed > n => {
+                        format!("about {needed} runs are needed for {wanted}")
+                    }
+                    _ => format!("more runs are needed for {wanted}"),
                 };
                 let reason = format!("the median of {n} runs is known within {known}; {more}");
                 Proof::new(Verdict::Unprovable, reason)

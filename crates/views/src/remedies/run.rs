@@ -50,7 +50,7 @@ pub(super) fn wording(remedy: Run) -> Wording {
         Run::FindAlternation => of_verb(
             "look at what alternates between runs (background work, zones, temperature) and take more --runs",
         ),
-        Run::LongerSettle => of_verb("use a longer --settle, or --order reads-first"),
+        Run::LongerSettle => of_verb("use a longer --settle"),
         Run::LongerWarmUp => {
             of_verb("take a longer --warm-up and --duration, or let the drive rest with --pause")
         }

@@ -259,6 +259,7 @@ impl Common<'_> {
             plan: &|may_write| plan_of(args, seed, may_write, plan.schedule.runs),
             default_size,
             default_span: Some(SIZE),
+            may_widen: false,
             run_id: side.run.as_str(),
             drive_seed,
             trace_cap: output.trace_cap(keep),
