@@ -86,6 +86,7 @@ fn judged<T: Target>(
         earlier,
         control,
         keeper: &mut NoKeeper,
+        needs_more: mark::needs_more,
     };
     let mut done = mark::execute(&plan, target, environment, around).unwrap();
     let look = |step: &Step| mark::ceiling(step, &plan, (&mut nothing, true), environment, control);

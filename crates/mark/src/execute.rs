@@ -12,7 +12,6 @@ use workload::plan::{Arrival, Phase, Plan, PlanError, Region, Step, Stop};
 use workload::schedule::{Slot, schedule};
 
 use crate::body::CONFIDENCE;
-use crate::more_runs::needs_more;
 use crate::run::{Kept, RunFigures, TracedRun};
 use crate::settle::{Settled, Settling};
 
@@ -267,7 +266,13 @@ pub struct Around<'a> {
     pub control: Control<'a>,
     /// Is told how they go, and keeps what they leave.
     pub keeper: &'a mut dyn Keeper,
+    /// Whether a step is to have more runs than planned.
+    pub needs_more: NeedsMore,
 }
+
+/// Whether the step with this index of the plan is to have another run beyond the planned ones, by its runs so far and the time
+/// at which the last of all ended.
+pub type NeedsMore = fn(&Plan, usize, &[RunFigures], Nanos) -> bool;
 
 /// Makes the runs of `plan` on `target` that were not made earlier.
 ///
@@ -281,7 +286,7 @@ pub fn execute(
     environment: &mut dyn Environment,
     around: Around<'_>,
 ) -> Result<Executed, MarkError> {
-    let Around { mut engines, ceilings, earlier, control, keeper } = around;
+    let Around { mut engines, ceilings, earlier, control, keeper, needs_more } = around;
     let region = plan.fit(target.info())?;
     engines.check(plan, target.info())?;
     let mut executed = Executed { failed: earlier.failed, ..Executed::nothing(plan, region) };
@@ -304,7 +309,9 @@ pub fn execute(
         if let Some(kept) = known.as_ref().filter(|_| !earlier.replay) {
             (clock.before, last) = (Nanos(kept.at_ns), Nanos(kept.at_ns));
             executed.resumed_after = Some(slot.position + 1);
-            settling.iter_mut().for_each(|settling| settling.resumed(kept));
+            settling.iter_mut().for_each(|settling| {
+                settling.resumed(kept.figures.as_ref().and_then(|figures| figures.settled))
+            });
             count(&mut executed, slot.step, kept.clone());
             continue;
         }

@@ -16,7 +16,6 @@ use crate::options::Direction;
 use crate::proofs::{self, Case, RunSeries};
 use crate::run::latency;
 use crate::settle::{self, Settled};
-use crate::states;
 
 pub use crate::body::CONFIDENCE;
 pub use crate::context::Context;
@@ -116,7 +115,8 @@ fn stirred(executed: &Executed, test: &TestRuns) -> Vec<f64> {
 fn tested(case: &Case<'_>, executed: &Executed, until: Option<Until>) -> Test {
     let proofs = proofs::judge(case);
     let writes = burst::find(case, &proofs, executed);
-    let states = states::find(case, writes.as_ref());
+    let is_cached = writes.as_ref().is_some_and(|writes| writes.sustained_mb_s.is_some());
+    let states = case.series.states(is_cached);
     Test { writes, states, ..test(case, proofs, until) }
 }
 

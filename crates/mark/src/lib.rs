@@ -33,10 +33,11 @@ pub mod trend;
 pub use body::Body;
 pub use caveats::past_the_cache;
 pub use execute::{
-    Around, Broken, Ceiling, Earlier, Engines, Executed, FailedRun, Keeper, MarkError, NoKeeper,
-    TestRuns, ceiling, execute,
+    Around, Broken, Ceiling, Earlier, Engines, Executed, FailedRun, Keeper, MarkError, NeedsMore,
+    NoKeeper, TestRuns, ceiling, execute,
 };
 pub use look_again::look_again;
+pub use more_runs::needs_more;
 pub use notation::{Pattern, TestSpec};
 pub use options::{Deciding, Direction, Options, Profile};
 pub use run::{Kept, RunFigures, TracedRun};

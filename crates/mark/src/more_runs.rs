@@ -8,7 +8,7 @@ use crate::run::RunFigures;
 
 /// True when a step is to have another run beyond the planned ones, the last of which ended at `elapsed`: its test is undecided,
 /// and there is time for it. What time is left over is shared between the steps that only read and the others.
-pub(crate) fn needs_more(plan: &Plan, step: usize, runs: &[RunFigures], elapsed: Nanos) -> bool {
+pub fn needs_more(plan: &Plan, step: usize, runs: &[RunFigures], elapsed: Nanos) -> bool {
     let schedule = &plan.schedule;
     let length = |step: &Step| step.planned_at_least() + schedule.pause;
     let less = |from: Nanos, by: Nanos| Nanos(from.0.saturating_sub(by.0));

@@ -15,8 +15,6 @@ use serde::{Deserialize, Serialize};
 use stats::quantile;
 use workload::plan::{Address, Arrival, Content, OpShare, Phase, Plan, Region, Step, Stop};
 
-use crate::run::Kept;
-
 /// How a drive stood before a run that followed on writes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settled {
@@ -93,8 +91,7 @@ impl Settling {
     }
 
     /// Goes on from a run of an earlier process.
-    pub(crate) fn resumed(&mut self, kept: &Kept) {
-        let settled = kept.figures.as_ref().and_then(|figures| figures.settled);
+    pub(crate) fn resumed(&mut self, settled: Option<Settled>) {
         self.idle_ns = settled.map(|settled| settled.idle_ns).or(self.idle_ns);
         self.is_of_written |= settled.is_some();
         self.is_stirred = true;

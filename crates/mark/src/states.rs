@@ -1,10 +1,6 @@
 //! States of the drive that the runs of one test were made in, where there was more than one.
 
 use serde::{Deserialize, Serialize};
-use stats::{coefficient_of_variation, median};
-
-use crate::burst::Writes;
-use crate::proofs::Case;
 
 /// States of a test whose runs were not all made in one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,36 +34,4 @@ pub enum Cause {
     Settling,
     /// The drive went back and forth between them: other activity, background work, temperature.
     Alternating,
-}
-
-/// States of the runs of `case`; `None` where one describes them.
-pub(crate) fn find(case: &Case<'_>, writes: Option<&Writes>) -> Option<States> {
-    let rates = case.rates();
-    let unsettled = case.series.unsettled();
-    if unsettled > 0 {
-        let is_cache = writes.is_some_and(|writes| writes.sustained_mb_s.is_some());
-        let cause = if is_cache { Cause::WriteCache } else { Cause::Settling };
-        let states = vec![
-            state(&rates, (0..unsettled).collect()),
-            state(&rates, (unsettled..rates.len()).collect()),
-        ];
-        return Some(States { cause, answer: Some(1), states });
-    }
-    let (low, high, _) = case.series.two_modes()?;
-    let middle = (low * high).sqrt();
-    let (above, below): (Vec<usize>, Vec<usize>) =
-        (0..rates.len()).partition(|run| rates[*run] > middle);
-    let mut groups = [above, below];
-    groups.sort();
-    let states = groups.into_iter().map(|runs| state(&rates, runs)).collect();
-    Some(States { cause: Cause::Alternating, answer: None, states })
-}
-
-fn state(rates: &[f64], runs: Vec<usize>) -> State {
-    let of_state: Vec<f64> = runs.iter().map(|run| rates[*run]).collect();
-    State {
-        mb_s: median(&of_state).unwrap_or(0.0),
-        cv: coefficient_of_variation(&of_state).unwrap_or(0.0),
-        runs,
-    }
 }

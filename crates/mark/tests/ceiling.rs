@@ -106,6 +106,7 @@ fn a_limit_that_the_drive_comes_near_to_is_measured_twice_and_the_better_counts(
             earlier: Earlier::default(),
             control,
             keeper: &mut NoKeeper,
+            needs_more: drivescope_mark::needs_more,
         };
         let mut drive = Metronome::new(1, Nanos::micros(100));
         let mut done = execute(&plan, &mut drive, &mut Nowhere::default(), around).unwrap();

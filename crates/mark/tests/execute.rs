@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use block::{Bytes, Event, Nanos, Outcome, RunSink, Target};
 use drivescope_mark::{
     Around, Deciding, Direction, Earlier, Engines, Executed, FailedRun, Keeper, Kept, MarkError,
-    NoKeeper, Options, TracedRun, execute,
+    NoKeeper, Options, TracedRun, execute, needs_more,
 };
 use engine::{Control, Samples};
 use metronome::{Metronome, Nowhere};
@@ -68,7 +68,7 @@ fn make(
         plan,
         drive,
         &mut Nowhere::default(),
-        Around { engines: Engines::default(), ceilings: &[], earlier, control, keeper },
+        Around { engines: Engines::default(), ceilings: &[], earlier, control, keeper, needs_more },
     )
 }
 
@@ -171,6 +171,7 @@ fn a_replay_that_is_stopped_loses_nothing() {
         earlier,
         control: Control { cancel: &cancel, trace_cap: 100 },
         keeper,
+        needs_more,
     };
     let executed = execute(&plan, &mut drive(), &mut Nowhere::default(), around).unwrap();
     assert!(executed.interrupted);

@@ -26,7 +26,7 @@ use linux::gate::Permit;
 use linux::scratch::{self, Copying, Leftover, ScratchFile};
 use linux::sysfs::Roots;
 use linux::target::RealTarget;
-use mark::{Around, Body, Broken, Ceiling, Engines, Executed, cache, findings};
+use mark::{Around, Body, Broken, Ceiling, Engines, Executed, cache, findings, needs_more};
 use runner::exit::Refused;
 use runner::messages;
 use workload::content::SectorContent;
@@ -310,7 +310,7 @@ impl Session<'_> {
         }
         let control = Control { cancel: &self.cancel, trace_cap: self.job.trace_cap };
         let keeper = &mut *self.recording;
-        let around = Around { engines, ceilings, earlier, control, keeper };
+        let around = Around { engines, ceilings, earlier, control, keeper, needs_more };
         let mut executed = mark::execute(&plan, target, environment, around)?;
         let capacity = target.info().capacity_bytes;
         self.look_again(&plan, capacity, &mut executed)?;

@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 
 use block::{Bytes, DeviceCounters, DriveInfo, Extents, Layer, Op, Snapshot, Stack, number};
-use stats::{ModeTest, Modes, OrderInterval, StopRule, median, median_interval, two_modes};
+use stats::{
+    ModeTest, Modes, OrderInterval, StopRule, coefficient_of_variation, median, median_interval,
+    two_modes,
+};
 use workload::plan::{Phase, Region, Step};
 
 use crate::body::CONFIDENCE;
 use crate::cache::Found;
 use crate::execute::{FailedRun, TestRuns};
 use crate::run::RunFigures;
+use crate::states::{Cause, State, States};
 
 /// Relative difference between windows or runs that still counts as none.
 pub(super) const MARGIN: f64 = 0.05;
@@ -117,6 +121,37 @@ impl<'a> RunSeries<'a> {
         let head = rates.iter().take_while(|rate| distance(rate) > limit).count();
         let is_one = rates[head..].iter().all(|rate| distance(rate) <= MARGIN);
         if is_one && head <= rates.len() - settled { head } else { 0 }
+    }
+
+    /// States that the runs were made in; `None` where one describes them. `is_cached`: a cache for writes was used up.
+    pub(crate) fn states(&self, is_cached: bool) -> Option<States> {
+        let rates = self.rates();
+        let unsettled = self.unsettled();
+        if unsettled > 0 {
+            let parts = [(0..unsettled).collect(), (unsettled..rates.len()).collect()];
+            return Some(States {
+                cause: if is_cached { Cause::WriteCache } else { Cause::Settling },
+                answer: Some(1),
+                states: parts.map(|runs| state(&rates, runs)).to_vec(),
+            });
+        }
+        let (low, high, _) = self.two_modes()?;
+        let middle = (low * high).sqrt();
+        let (above, below): (Vec<usize>, Vec<usize>) =
+            (0..rates.len()).partition(|run| rates[*run] > middle);
+        let mut groups = [above, below];
+        groups.sort();
+        let states = groups.map(|runs| state(&rates, runs)).to_vec();
+        Some(States { cause: Cause::Alternating, answer: None, states })
+    }
+}
+
+fn state(rates: &[f64], runs: Vec<usize>) -> State {
+    let of_state: Vec<f64> = runs.iter().map(|run| rates[*run]).collect();
+    State {
+        mb_s: median(&of_state).unwrap_or(0.0),
+        cv: coefficient_of_variation(&of_state).unwrap_or(0.0),
+        runs,
     }
 }
 
