@@ -225,7 +225,9 @@ pub(crate) fn stirred(looks: &[Settled], in_the_end: Option<f64>) -> Vec<(usize,
     let mut found = Vec::new();
     for (index, look) in looks.iter().enumerate().rev() {
         later.push(look.latency_ns);
-        let Some(of_later) = quantile(&later, IDLE_QUANTILE) else { continue };
+        // Of a few looks, the lowest is not much too low.
+        let share = if later.len() < LEVEL_LOOKS { 0.0 } else { IDLE_QUANTILE };
+        let Some(of_later) = quantile(&later, share) else { continue };
         let idle_ns = in_the_end.map_or(of_later, |end| end.min(of_later));
         if look.latency_ns > STIRRED * idle_ns {
             found.push((index, look.latency_ns / idle_ns));
