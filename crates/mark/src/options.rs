@@ -217,6 +217,8 @@ impl Options {
     pub const QUICK_DURATION: Nanos = Nanos::millis(500);
     /// Warm-up with `--quick`.
     pub const QUICK_WARM_UP: Nanos = Nanos::millis(100);
+    /// Longest wait for an idle drive with `--quick`.
+    pub const QUICK_SETTLE: Nanos = Nanos::secs(1);
     /// Idle time with `--quick`.
     pub const QUICK_PAUSE: Nanos = Nanos::millis(50);
 

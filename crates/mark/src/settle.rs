@@ -22,7 +22,7 @@ pub struct Settled {
     pub idle_ns: f64,
     /// The same, just before the run.
     pub latency_ns: f64,
-    /// Time from the end of the run before to the beginning of this one.
+    /// Time waited for it, beyond the pause.
     pub waited_ns: Nanos,
 }
 

@@ -144,9 +144,9 @@ pub struct LoadArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
     pub pause: Option<Nanos>,
     /// Most time to wait before a run until the drive has recovered from writes
-    /// of earlier runs; 0s for none
-    #[arg(long, value_name = "TIME", value_parser = parse_nanos, default_value = "5s")]
-    pub settle: Nanos,
+    /// of earlier runs; 0s for none [default: 5s; --quick: 1s]
+    #[arg(long, value_name = "TIME", value_parser = parse_nanos)]
+    pub settle: Option<Nanos>,
     #[command(flatten)]
     pub how: HowArgs,
     /// Runs of each test [default: 6, the fewest that have a 95% interval; of

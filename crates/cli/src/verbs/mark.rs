@@ -110,7 +110,7 @@ pub fn options(args: &LoadArgs, seed: u64, may_write: bool) -> Options {
         duration: quick(args.duration, Options::QUICK_DURATION, Options::DURATION),
         warm_up: quick(args.warm_up, Options::QUICK_WARM_UP, Options::WARM_UP),
         pause: quick(args.pause, Options::QUICK_PAUSE, Options::PAUSE),
-        settle: args.settle,
+        settle: quick(args.settle, Options::QUICK_SETTLE, Options::SETTLE),
         runs: args.runs.unwrap_or(Options::RUNS),
         discard_first: args.discard_first,
         order: args.order,

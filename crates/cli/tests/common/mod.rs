@@ -16,10 +16,11 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Short settings: what is checked are counts, bytes and verdicts, never how fast this machine is.
-pub const SHORT: [&str; 7] = [
+pub const SHORT: [&str; 8] = [
     "--duration=100ms",
     "--warm-up=20ms",
     "--pause=1ms",
+    "--settle=0s",
     "--runs=2",
     "--no-progress",
     "--seed=7",
