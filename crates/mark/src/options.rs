@@ -258,7 +258,7 @@ impl Options {
         }
     }
 
-    /// Time of so many runs.
+    /// Time that this number of runs takes.
     fn run_time(&self, runs: u64) -> Nanos {
         let one = self.pause + self.warm_up + self.duration;
         Nanos(one.0.saturating_mul(runs))

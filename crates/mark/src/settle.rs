@@ -4,8 +4,8 @@
 //! that by their latency, and cost nothing. They wait no longer than `schedule.settle` before a run, and what came of it is
 //! kept with the run.
 //!
-//! What was never written may be read sooner than what was, for good. So the first level that the drive keeps after writes takes
-//! the place of the one before them; from then on only a lower one does.
+//! Drives answer reads of unwritten sectors faster than reads of written ones. So the first stable latency after writes replaces
+//! the idle latency from before them; later only a lower one does.
 
 use std::sync::atomic::Ordering;
 
@@ -38,11 +38,11 @@ const READS: u64 = 12;
 const LOOK_PERCENTILE: f64 = 75.0;
 /// Looks at the beginning.
 const FIRST_LOOKS: u64 = 3;
-/// A drive whose small reads take no more than so many times as long is idle.
+/// Highest latency of an idle drive, as a multiple of its idle latency.
 const IDLE: f64 = 1.3;
 /// Waits that may end without the drive becoming idle before its latency is taken for what it is now.
 const BOUNDS: u32 = 3;
-/// Each wait that ends at its bound halves the next, so many times.
+/// Most times that the bound is halved, once per wait that ended at it.
 const MOST_BOUNDS: u32 = 6;
 /// Looks in a row that show a level, and how far from their mean.
 const LEVEL_LOOKS: usize = 4;
@@ -55,7 +55,7 @@ const LAST_WAITS: [Nanos; 2] = [Nanos::millis(500), Nanos::secs(2)];
 /// Size of a read, where the plan's transfers are not smaller.
 const READ: Bytes = Bytes::kib(4);
 
-/// What is known of the drive between runs.
+/// Idle latency of the drive, and whether runs have written since it was seen.
 pub(crate) struct Settling {
     step: Step,
     region: Region,
@@ -63,11 +63,11 @@ pub(crate) struct Settling {
     most: Nanos,
     looks: u64,
     idle_ns: Option<f64>,
-    /// That was found after writes.
+    /// True when `idle_ns` was found after writes.
     is_of_written: bool,
     /// Something was written since the drive was last seen idle.
     is_stirred: bool,
-    /// Bounds that ended since then.
+    /// Recent waits that ended at their bound.
     bounds: u32,
 }
 
@@ -215,7 +215,7 @@ fn is_level(seen: &[f64]) -> bool {
 
 /// Share of looks that are lower than an idle drive's: the lowest of many is one by chance.
 const IDLE_QUANTILE: f64 = 0.25;
-/// A run began before the drive had recovered when small reads took so many times as long as when it was idle.
+/// Lowest latency before a run that counts as not recovered, as a multiple of the idle latency.
 const STIRRED: f64 = 2.0;
 
 /// Runs that began before the drive had settled, among `looks` at it in the order made, with what small reads took in the end:

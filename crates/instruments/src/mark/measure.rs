@@ -37,7 +37,7 @@ use super::target::{Span, TargetSettings};
 use super::turns::Turn;
 use super::watch::Watch;
 
-/// The usual part of a drive is at least so many times its memory, of which one in so many random reads is then answered.
+/// Size of the default part of a drive, in sizes of its memory: about 3% of random reads are then answered by that.
 const SPAN_OF_CACHES: u64 = 32;
 
 /// A benchmark to run.

@@ -155,7 +155,7 @@ fn state(rates: &[f64], runs: Vec<usize>) -> State {
     }
 }
 
-/// Runs of another state lie so many times as far away as any of the state that they are left for.
+/// Factor by which unsettled runs are further from the settled level than any settled run.
 const SETTLED: f64 = 3.0;
 
 impl Case<'_> {
