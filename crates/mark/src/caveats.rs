@@ -172,7 +172,7 @@ pub(crate) fn of_test(
     let mut add = |code: &str, cause: String, remedy: Remedy| {
         caveats.push(Caveat::new(code, &subject, cause, remedy));
     };
-    let rates = case.rates().split_off(case.series.unsettled());
+    let rates = case.rates().split_off(case.series.in_cache());
     if !rates.is_empty() && test.mb_s.low.is_none() {
         add(
             "few_runs",
@@ -226,7 +226,7 @@ pub(crate) fn of_test(
     if proofs.pattern.verdict == Verdict::Refuted {
         add("pattern", proofs.pattern.reason.clone(), Run::LargerSpan.into());
     }
-    let modes = case.series.two_modes().filter(|_| case.series.unsettled() == 0);
+    let modes = case.series.two_modes().filter(|_| case.series.in_cache() == 0);
     if let Some((low_center, high_center, share_high)) = modes {
         let cause = format!(
             "{:.0}% of the runs lie around {} MB/s and the others around {}",

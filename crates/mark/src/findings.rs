@@ -90,7 +90,7 @@ fn case<'a>(
         polling: context.polling,
         cache: context.cache.as_ref(),
         stirred: stirred(executed, runs),
-        series: RunSeries::new(&runs.runs, phase.block, enough(plan)),
+        series: RunSeries::new(&runs.runs, phase, enough(plan)),
     })
 }
 
@@ -115,14 +115,13 @@ fn stirred(executed: &Executed, test: &TestRuns) -> Vec<f64> {
 fn tested(case: &Case<'_>, executed: &Executed, until: Option<Until>) -> Test {
     let proofs = proofs::judge(case);
     let writes = burst::find(case, &proofs, executed);
-    let is_cached = writes.as_ref().is_some_and(|writes| writes.sustained_mb_s.is_some());
-    let states = case.series.states(is_cached);
+    let states = case.series.states();
     Test { writes, states, ..test(case, proofs, until) }
 }
 
 fn test(case: &Case<'_>, proofs: Proofs, until: Option<Until>) -> Test {
     let (step, phase, runs) = (case.step, case.phase, case.test);
-    let first = case.series.unsettled();
+    let first = case.series.in_cache();
     let rates = case.rates().split_off(first);
     let iops: Vec<f64> = runs.runs[first..].iter().map(|r| r.run.iops).collect();
     let spread = |values: &[f64], unit| match case.series.is_extended && until.is_none() {

@@ -29,5 +29,5 @@ pub fn needs_more(plan: &Plan, step: usize, runs: &[RunFigures], elapsed: Nanos)
     };
     elapsed + length(&plan.steps[step]) <= until
         && runs.len() >= schedule.runs as usize
-        && proofs::need_more(&RunSeries::new(runs, phase.block, schedule.runs))
+        && proofs::need_more(&RunSeries::new(runs, phase, schedule.runs))
 }

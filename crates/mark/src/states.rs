@@ -30,8 +30,8 @@ pub struct State {
 pub enum Cause {
     /// A cache for writes was used up.
     WriteCache,
-    /// The first runs were made before the drive had settled, such as after earlier writes.
-    Settling,
+    /// The rate changed once; the runs do not show why, or whether it stays.
+    Changed,
     /// The drive went back and forth between them: other activity, background work, temperature.
     Alternating,
 }

@@ -231,7 +231,7 @@ fn states(test: &Test, rate: RateUnit) -> Option<String> {
     let parts = parts.join(", then ");
     Some(match states.cause {
         Cause::WriteCache => format!("two states: {parts}, when a cache for writes was full"),
-        Cause::Settling => format!("two states: {parts}, when the drive had settled"),
+        Cause::Changed => format!("two states: {parts}; why, and whether it stays, is unknown"),
         Cause::Alternating => {
             format!("two states, back and forth: {}", parts.replace(", then ", " and "))
         }

@@ -52,6 +52,7 @@ pub(crate) struct Case<'a> {
 pub(crate) struct RunSeries<'a> {
     pub(crate) runs: &'a [RunFigures],
     pub(crate) block: Bytes,
+    only_writes: bool,
     /// There are more than were planned, because those left the test undecided.
     pub(crate) is_extended: bool,
     modes: Option<ModeTest>,
@@ -65,10 +66,15 @@ const EXTENDED_CONFIDENCE: f64 = 0.98;
 
 impl<'a> RunSeries<'a> {
     /// `planned`: runs that would have been enough.
-    pub(crate) fn new(runs: &'a [RunFigures], block: Bytes, planned: u32) -> RunSeries<'a> {
+    pub(crate) fn new(runs: &'a [RunFigures], phase: &Phase, planned: u32) -> RunSeries<'a> {
         let rates: Vec<f64> = runs.iter().map(|run| run.run.mb_s).collect();
-        let modes = two_modes(&rates, MODES_SEED);
-        RunSeries { runs, block, is_extended: runs.len() > planned as usize, modes }
+        RunSeries {
+            runs,
+            block: phase.block,
+            only_writes: phase.ops.iter().all(|share| share.op == Op::Write),
+            is_extended: runs.len() > planned as usize,
+            modes: two_modes(&rates, MODES_SEED),
+        }
     }
 
     pub(crate) fn rates(&self) -> Vec<f64> {
@@ -106,34 +112,29 @@ impl<'a> RunSeries<'a> {
         }
     }
 
-    /// Runs at the beginning that were made in another state than all those after them, whose rates lie closer together: the
-    /// drive had not settled. 0 where that is not so.
-    pub(crate) fn unsettled(&self) -> usize {
+    /// Runs at the beginning of a test that writes which a cache took, until it was used up: they held a burst, and all runs after
+    /// them, twice as many at least, are of one rate. 0 where that is not so. A change without such a cause may come again, and
+    /// stays in the numbers.
+    pub(crate) fn in_cache(&self) -> usize {
         let rates = self.rates();
-        let settled = rates.len().div_ceil(2);
-        let Some(center) = median(&rates[rates.len() - settled..]).filter(|rate| *rate > 0.0)
-        else {
-            return 0;
-        };
-        let distance = |rate: &f64| (rate - center).abs() / center;
-        let spread = rates[rates.len() - settled..].iter().map(distance).fold(0.0, f64::max);
-        let limit = MARGIN.max(SETTLED * spread);
-        let head = rates.iter().take_while(|rate| distance(rate) > limit).count();
-        let is_one = rates[head..].iter().all(|rate| distance(rate) <= MARGIN);
-        if is_one && head <= rates.len() - settled { head } else { 0 }
+        let later = rates.len().div_ceil(2);
+        let center = median(&rates[rates.len() - later..]).filter(|rate| *rate > 0.0);
+        let Some(center) = center.filter(|_| self.only_writes) else { return 0 };
+        let is_of_later = |rate: &f64| (rate - center).abs() <= MARGIN * center;
+        let head = rates.iter().take_while(|rate| !is_of_later(rate)).count();
+        let is_one = rates[head..].iter().all(is_of_later);
+        let has_burst = self.runs[..head].iter().all(|run| burst_rate(run) > BURST * center);
+        if is_one && has_burst && 3 * head <= rates.len() { head } else { 0 }
     }
 
-    /// States that the runs were made in; `None` where one describes them. `is_cached`: a cache for writes was used up.
-    pub(crate) fn states(&self, is_cached: bool) -> Option<States> {
+    /// States that the runs were made in; `None` where one describes them.
+    pub(crate) fn states(&self) -> Option<States> {
         let rates = self.rates();
-        let unsettled = self.unsettled();
-        if unsettled > 0 {
-            let parts = [(0..unsettled).collect(), (unsettled..rates.len()).collect()];
-            return Some(States {
-                cause: if is_cached { Cause::WriteCache } else { Cause::Settling },
-                answer: Some(1),
-                states: parts.map(|runs| state(&rates, runs)).to_vec(),
-            });
+        let in_cache = self.in_cache();
+        if in_cache > 0 {
+            let parts = [(0..in_cache).collect(), (in_cache..rates.len()).collect()];
+            let states = parts.map(|runs| state(&rates, runs)).to_vec();
+            return Some(States { cause: Cause::WriteCache, answer: Some(1), states });
         }
         let (low, high, _) = self.two_modes()?;
         let middle = (low * high).sqrt();
@@ -141,9 +142,18 @@ impl<'a> RunSeries<'a> {
             (0..rates.len()).partition(|run| rates[*run] > middle);
         let mut groups = [above, below];
         groups.sort();
+        let is_once = groups[0].last() < groups[1].first();
         let states = groups.map(|runs| state(&rates, runs)).to_vec();
-        Some(States { cause: Cause::Alternating, answer: None, states })
+        let cause = if is_once { Cause::Changed } else { Cause::Alternating };
+        Some(States { cause, answer: None, states })
     }
+}
+
+/// Throughput of the fastest slice of a run, in MB/s.
+fn burst_rate(run: &RunFigures) -> f64 {
+    let slices = run.series_bytes.len().max(1) as f64;
+    let most = run.series_bytes.iter().copied().max().unwrap_or(0) as f64;
+    most * slices / (run.run.duration_ns.max(1) as f64) * 1e3
 }
 
 fn state(rates: &[f64], runs: Vec<usize>) -> State {
@@ -155,8 +165,8 @@ fn state(rates: &[f64], runs: Vec<usize>) -> State {
     }
 }
 
-/// Factor by which unsettled runs are further from the settled level than any settled run.
-const SETTLED: f64 = 3.0;
+/// A burst is faster than what comes after it by this factor.
+const BURST: f64 = 1.25;
 
 impl Case<'_> {
     pub(crate) fn runs(&self) -> &[RunFigures] {
@@ -248,65 +258,97 @@ pub(super) fn percent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use block::Nanos;
     use stats::Verdict;
 
     use super::*;
+    use crate::options::{Direction, Options};
     use crate::proofs::{need_more, repeatable, steady};
 
     /// Runs of these rates, even within.
     fn runs(rates: &[f64]) -> Vec<RunFigures> {
         let figures = |rate: &f64| {
-            let run = crate::body::Run { mb_s: *rate, ..Default::default() };
-            RunFigures { run, series_bytes: vec![1 << 20; 50], ..Default::default() }
+            let duration_ns = Nanos::secs(1).0;
+            let run = crate::body::Run { mb_s: *rate, duration_ns, ..Default::default() };
+            let slice = (rate * 1e6 / 50.0) as u64;
+            RunFigures { run, series_bytes: vec![slice; 50], ..Default::default() }
         };
         rates.iter().map(figures).collect()
     }
 
-    fn unsettled(rates: &[f64]) -> usize {
-        RunSeries::new(&runs(rates), Bytes(4096), 6).unsettled()
+    fn phase(direction: Direction) -> Phase {
+        let tests = vec!["RND4KQ1T1".parse().unwrap()];
+        let options = Options { tests, directions: vec![direction], ..Options::default() };
+        let step = options.plan().steps.remove(0);
+        step.phases.into_iter().find(|phase| phase.measured).unwrap()
+    }
+
+    fn in_cache(direction: Direction, rates: &[f64]) -> usize {
+        RunSeries::new(&runs(rates), &phase(direction), 6).in_cache()
     }
 
     // Breaks when a first run in the drive's cache makes one number of two states.
     #[test]
-    fn first_runs_of_another_state_are_set_aside() {
-        assert_eq!(unsettled(&[2621.0, 655.0, 656.0, 655.0, 655.0, 655.0]), 1);
-        assert_eq!(unsettled(&[2621.0, 2600.0, 655.0, 656.0, 655.0, 655.0]), 2);
-        assert_eq!(unsettled(&[100.0, 130.0, 130.0, 131.0, 129.0, 130.0]), 1);
+    fn first_writes_into_a_cache_are_set_aside() {
+        let of = |rates: &[f64]| in_cache(Direction::Write, rates);
+        assert_eq!(of(&[2621.0, 655.0, 656.0, 655.0, 655.0, 655.0]), 1);
+        assert_eq!(of(&[2621.0, 2600.0, 655.0, 656.0, 655.0, 655.0]), 2);
     }
 
-    // Breaks when noise, a drift or states that alternate lose the runs that show them.
+    // Breaks when a change that nothing explains, noise, or a drift loses the runs that show it.
     #[test]
-    fn runs_that_scatter_are_all_kept() {
-        assert_eq!(unsettled(&[104.0, 100.0, 97.0, 103.0, 99.0, 101.0]), 0);
-        assert_eq!(unsettled(&[120.0, 115.0, 110.0, 105.0, 100.0, 95.0]), 0);
-        assert_eq!(unsettled(&[200.0, 100.0, 200.0, 100.0, 200.0, 100.0]), 0);
-        assert_eq!(unsettled(&[106.0, 100.0, 103.0, 97.0, 102.0, 98.0]), 0);
-        // Most of the runs are in the first state.
-        assert_eq!(unsettled(&[200.0, 200.0, 200.0, 200.0, 100.0, 100.0]), 0);
-        assert_eq!(unsettled(&[]), 0);
+    fn other_changes_stay_in_the_numbers() {
+        let step = [130.0, 130.0, 100.0, 100.0, 100.0, 100.0];
+        assert_eq!(in_cache(Direction::Write, &step), 2);
+        assert_eq!(in_cache(Direction::Read, &step), 0, "reads fill no cache for writes");
+        assert_eq!(in_cache(Direction::Mix(70), &step), 0);
+        let of = |rates: &[f64]| in_cache(Direction::Write, rates);
+        assert_eq!(of(&[100.0, 130.0, 130.0, 131.0, 129.0, 130.0]), 0, "it became faster");
+        assert_eq!(of(&[110.0, 100.0, 100.0, 100.0, 100.0, 100.0]), 0, "that is no burst");
+        assert_eq!(of(&[200.0, 200.0, 200.0, 100.0, 100.0, 100.0]), 0, "either may be the state");
+        assert_eq!(of(&[200.0, 100.0, 200.0, 100.0, 200.0, 100.0]), 0);
+        assert_eq!(of(&[200.0, 115.0, 110.0, 105.0, 100.0, 95.0]), 0);
+        assert_eq!(of(&[]), 0);
+    }
+
+    #[test]
+    fn two_groups_of_runs_are_named_in_the_order_seen() {
+        let states = |rates: &[f64]| {
+            RunSeries::new(&runs(rates), &phase(Direction::Read), 6).states().unwrap()
+        };
+        let high_first = [130.0, 131.0, 130.0, 129.0, 130.0, 100.0, 101.0, 100.0, 99.0, 100.0];
+        let changed = states(&high_first);
+        assert_eq!((changed.cause, changed.answer), (Cause::Changed, None));
+        assert_eq!(changed.states[0].runs, [0, 1, 2, 3, 4]);
+        let turns = [130.0, 100.0, 131.0, 101.0, 130.0, 100.0, 129.0, 99.0, 130.0, 100.0];
+        assert_eq!(states(&turns).cause, Cause::Alternating);
     }
 
     // Breaks when five runs of a state pass for six, or six are not enough.
     #[test]
     fn the_state_that_the_drive_came_to_is_decided_by_its_own_runs() {
+        let phase = phase(Direction::Write);
         let mut rates = vec![2621.0, 655.0, 656.0, 655.0, 655.0, 654.0];
         let made = runs(&rates);
-        let series = RunSeries::new(&made, Bytes(4096), 6);
+        let series = RunSeries::new(&made, &phase, 6);
         assert!(need_more(&series), "no interval of five runs");
         assert_eq!(repeatable::judge(&series).verdict, Verdict::Unprovable);
         rates.extend([655.0, 656.0, 655.0]);
         let made = runs(&rates);
-        let series = RunSeries::new(&made, Bytes(4096), 6);
+        let series = RunSeries::new(&made, &phase, 6);
         assert_eq!(steady::judge(&series).verdict, Verdict::Proven);
         assert_eq!(repeatable::judge(&series).verdict, Verdict::Proven);
         assert!(!need_more(&series));
+        let reads = self::phase(Direction::Read);
+        let verdict = steady::judge(&RunSeries::new(&made, &reads, 6)).verdict;
+        assert_ne!(verdict, Verdict::Proven, "reads that changed");
     }
 
     #[test]
     fn runs_that_decide_nothing_end() {
         let scattered: Vec<f64> = (0..18).map(|i| 100.0 + f64::from(i * 7 % 11)).collect();
-        let made = runs(&scattered);
-        let needs = |count: usize| need_more(&RunSeries::new(&made[..count], Bytes(4096), 6));
+        let (made, phase) = (runs(&scattered), phase(Direction::Read));
+        let needs = |count: usize| need_more(&RunSeries::new(&made[..count], &phase, 6));
         assert!(needs(6) && needs(7) && needs(17));
         assert!(!needs(18));
     }

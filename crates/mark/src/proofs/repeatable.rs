@@ -9,7 +9,7 @@ use crate::body::CONFIDENCE;
 const PRACTICAL: usize = 1000;
 
 pub(super) fn judge(series: &RunSeries<'_>) -> Proof {
-    let first = series.unsettled();
+    let first = series.in_cache();
     let rates = series.rates().split_off(first);
     let n = rates.len();
     let Some(center) = median(&rates).filter(|m| *m > 0.0) else {

@@ -22,17 +22,17 @@ const LEVEL_GAIN: f64 = 16.0;
 const STRAY_SHARE: usize = 4;
 
 pub(super) fn judge(runs: &RunSeries<'_>) -> Proof {
-    let unsettled = runs.unsettled();
-    let windows: Vec<Vec<u64>> = runs.runs[unsettled..]
+    let in_cache = runs.in_cache();
+    let windows: Vec<Vec<u64>> = runs.runs[in_cache..]
         .iter()
         .map(|run| between_completions(&run.series_bytes, runs.block.0))
         .collect();
     let series = || windows.iter().map(Vec::as_slice);
     let changes: Vec<f64> = series().filter_map(change).collect();
-    let rates = runs.rates().split_off(unsettled);
+    let rates = runs.rates().split_off(in_cache);
     let mut proof = over_runs(&rates, within(&changes), runs.confidence(EQUIVALENCE));
     if proof.verdict != Verdict::Refuted
-        && unsettled == 0
+        && in_cache == 0
         && let Some((low, high, _)) = runs.two_modes()
     {
         let (low, high) = (mb_s(low), mb_s(high));
@@ -85,8 +85,8 @@ pub(super) fn judge(runs: &RunSeries<'_>) -> Proof {
     if !proof.evidence.contains_key("state") {
         proof = proof.with("state", state);
     }
-    if unsettled > 0 {
-        proof = proof.with("unsettled_runs", unsettled as u64);
+    if in_cache > 0 {
+        proof = proof.with("runs_in_cache", in_cache as u64);
     }
     proof.with("windows", changes.len() as u64)
 }
