@@ -31,7 +31,8 @@ pub(crate) fn need_more(runs: &RunSeries<'_>) -> bool {
     let steady = steady::judge(runs);
     let is_open = |proof: &Proof| proof.verdict == Verdict::Unprovable;
     let is_unknown = is_open(&steady) && steady.evidence.get("state") == Some(&"unknown".into());
-    let may_decide = is_unknown || is_open(&repeatable::judge(runs));
+    let is_cached = runs.burst_runs() > runs.in_cache();
+    let may_decide = is_cached || is_unknown || is_open(&repeatable::judge(runs));
     count < LOOKS[LOOKS.len() - 1] && may_decide
 }
 
