@@ -345,8 +345,9 @@ fn flags_that_contradict_the_record_are_refused() {
     // The first command, called back and added to; and from elsewhere, the plan alone.
     let target = dir.path().to_str().unwrap();
     let same = ["--size=4MiB", "--tests=RND4KQ1T1", "--runs=20", "--duration=50ms"];
-    let rest = ["--warm-up=20ms", "--pause=1ms", "--seed=9", "--engine=io_uring", target];
-    let ran = verb("mark", &[&same[..], &rest].concat());
+    let waits = ["--warm-up=20ms", "--pause=1ms", "--settle=0s"];
+    let rest = ["--seed=9", "--engine=io_uring", target];
+    let ran = verb("mark", &[&same[..], &waits, &rest].concat());
     assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
     assert_eq!(made.steps()[..before.len()], before);
     fs::remove_file(made.path("end.json")).unwrap();
