@@ -30,6 +30,9 @@ pub struct Body {
     pub caveats: Vec<Caveat>,
     /// True when the run was ended before its plan was done.
     pub interrupted: bool,
+    /// Time on the target's clock from the beginning to the end of the last run.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub elapsed_ns: Nanos,
     /// Time waited, beyond the pauses, for the drive to recover from writes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub settle_ns: Nanos,

@@ -5,7 +5,7 @@
 
 mod writes;
 
-use block::{Bytes, DriveKind, Op};
+use block::{Bytes, DriveKind, Nanos, Op};
 use stats::{Better, Knee, Progress, Quantity, Unit, Verdict, median_quantity};
 
 use crate::body::CONFIDENCE;
@@ -14,7 +14,7 @@ use crate::execute::Executed;
 use crate::proofs::Case;
 use crate::run::RunFigures;
 
-pub use writes::{Safety, Writes};
+pub use writes::{Safety, Shown, Writes};
 
 /// A fall is told when what comes after takes so many times as long.
 const RATIO: f64 = 1.25;
@@ -35,24 +35,74 @@ const AGAIN_MIN: f64 = 0.8;
 /// Runs end slowly from one on when of it and those that follow no more than this part ends fast.
 const FAST_PART: usize = 4;
 
+/// A rotating drive has written to its platters what exceeds its cache so many times.
+const CACHES: u64 = 2;
+
 /// What the runs of a test say, if it does nothing but write.
-pub(crate) fn find(case: &Case<'_>, proofs: &Proofs, executed: &Executed) -> Option<Writes> {
+pub(crate) fn find(
+    case: &Case<'_>,
+    proofs: &Proofs,
+    executed: &Executed,
+    pause: Nanos,
+) -> Option<Writes> {
+    let waited =
+        case.runs().first().and_then(|run| run.settled).map_or(Nanos::ZERO, |s| s.waited_ns);
+    let found = course(case, proofs, executed)?;
+    Some(Writes {
+        shown: shown(case, proofs, &found),
+        written_bytes: case.runs().iter().map(|run| run.totals.written).sum(),
+        idle_ns: pause + waited,
+        ..found
+    })
+}
+
+/// The rate that the test's numbers are. What a drive sustains of writes in random places shows only when it was filled and
+/// written over and over, and shingled disks are no other.
+fn shown(case: &Case<'_>, proofs: &Proofs, found: &Writes) -> Option<Shown> {
+    let burst = found.burst_mb_s?;
+    let is_random = case.phase.address.is_random() || !case.phase.blocks.is_empty();
+    let Some(sustained) = found.sustained_mb_s else {
+        return Some(if is_on_platters(case) && !is_random {
+            Shown::Sustained
+        } else {
+            Shown::Burst
+        });
+    };
+    let median = stats::median(&case.rates()[case.series.in_cache()..])?;
+    let is_after = median < (burst.value * sustained.value).sqrt();
+    match (is_after, is_random || proofs.steady.verdict != Verdict::Proven) {
+        (false, _) => Some(Shown::Burst),
+        (true, false) => Some(Shown::Sustained),
+        (true, true) => None,
+    }
+}
+
+/// True when a drive that rotates wrote more in each run than its cache holds.
+fn is_on_platters(case: &Case<'_>) -> bool {
+    let written = case.runs().iter().map(|run| run.totals.written).min();
+    let exceeds = |cache: Bytes| written.is_some_and(|least| least.0 >= CACHES * cache.0);
+    case.info.rotational == Some(true) && case.info.cache_bytes.is_some_and(exceeds)
+}
+
+/// Burst, fall and what came after it.
+fn course(case: &Case<'_>, proofs: &Proofs, executed: &Executed) -> Option<Writes> {
     let ops = &case.phase.ops;
     if !ops.iter().all(|share| share.op == Op::Write) {
         return None;
     }
     let is_durable = ops.iter().all(|share| share.fua);
     let safety = if is_durable { Safety::Durable } else { Safety::Cached };
-    let none = |reason: &str| {
-        let reason = Some(reason.to_owned());
-        Some(Writes {
-            safety,
-            burst_mb_s: None,
-            sustained_mb_s: None,
-            until_knee_bytes: None,
-            reason,
-        })
+    let nothing = Writes {
+        safety,
+        burst_mb_s: None,
+        sustained_mb_s: None,
+        until_knee_bytes: None,
+        shown: None,
+        written_bytes: Bytes::ZERO,
+        idle_ns: Nanos::ZERO,
+        reason: None,
     };
+    let none = |reason: &str| Some(Writes { reason: Some(reason.to_owned()), ..nothing.clone() });
     if !proofs.hold() {
         return none("the number was withdrawn");
     }
@@ -68,13 +118,11 @@ pub(crate) fn find(case: &Case<'_>, proofs: &Proofs, executed: &Executed) -> Opt
     let Some(fall) = line.last_fall() else {
         let all = whole(executed.written_until(case.runs().last()));
         return Some(Writes {
-            safety,
             burst_mb_s: line.rate(|_| true),
-            sustained_mb_s: None,
-            until_knee_bytes: None,
             reason: Some(format!(
                 "not reached within {all}: the rate did not fall for good in any window; what a warm-up uses up is not seen (--warm-up 0s)"
             )),
+            ..nothing
         });
     };
     if proofs.undisturbed.verdict == Verdict::Refuted {
@@ -85,7 +133,7 @@ pub(crate) fn find(case: &Case<'_>, proofs: &Proofs, executed: &Executed) -> Opt
             "the rate fell, and was higher than before it in most runs: they differ, and there is no burst",
         );
     }
-    Some(Writes { safety, reason: None, ..told(&line, &fall, &windows, executed) })
+    Some(after(nothing, (&line, &fall), &windows, executed))
 }
 
 /// True when the median of the runs lies above all that `burst` may be: what comes first is no burst then.
@@ -108,7 +156,13 @@ fn whole(bytes: Bytes) -> Bytes {
     Bytes(bytes.0 / unit.0 * unit.0)
 }
 
-fn told(line: &Line, fall: &Fall, windows: &[Window<'_>], executed: &Executed) -> Writes {
+/// `nothing`, with the rates on both sides of `fall` and its place.
+fn after(
+    nothing: Writes,
+    (line, fall): (&Line, &Fall),
+    windows: &[Window<'_>],
+    executed: &Executed,
+) -> Writes {
     let knee = &fall.knee;
     let error = knee.error_bytes + line.group_bytes as f64;
     let before = executed.made_room_for(windows, knee.at_bytes.max(0.0) as u64);
@@ -116,7 +170,6 @@ fn told(line: &Line, fall: &Fall, windows: &[Window<'_>], executed: &Executed) -
         Bytes(executed.written_at(windows, at.max(0.0) as u64, side).0.saturating_sub(before))
     };
     Writes {
-        safety: Safety::Cached,
         burst_mb_s: Some(fall.burst),
         sustained_mb_s: Some(fall.sustained),
         until_knee_bytes: Some(Quantity {
@@ -129,7 +182,7 @@ fn told(line: &Line, fall: &Fall, windows: &[Window<'_>], executed: &Executed) -
             n_effective: 1.0,
             better: Better::Higher,
         }),
-        reason: None,
+        ..nothing
     }
 }
 

@@ -7,6 +7,7 @@ use stats::{Caveat, Remedy, Verdict};
 use workload::plan::Plan;
 
 use crate::body::Test;
+use crate::burst::{Shown, Writes};
 use crate::context::Context;
 use crate::execute::{Broken, Executed};
 use crate::options::Direction;
@@ -237,13 +238,21 @@ pub(crate) fn of_test(
         add("two_modes", cause, Run::FindAlternation.into());
     }
     if let Some(most) = case.stirred.iter().copied().reduce(f64::max) {
-        let cause = format!(
-            "{} of {} runs began before the drive had recovered from earlier writes: small reads took up to {most:.1}x as long as \
-             when it was idle",
-            case.stirred.len(),
-            case.runs().len(),
-        );
-        add("not_settled", cause, Run::LongerSettle.into());
+        let (count, all) = (case.stirred.len(), case.runs().len());
+        let cause = if case.is_slower_since_writes {
+            format!(
+                "in {count} of {all} runs small reads took up to {most:.1}x as long as before the first writes: the drive may not \
+                 have recovered from them, or reads what was written more slowly"
+            )
+        } else {
+            format!(
+                "{count} of {all} runs began before the drive had recovered from earlier writes: small reads took up to {most:.1}x \
+                 as long as when it was idle"
+            )
+        };
+        let for_good = case.is_slower_since_writes;
+        let remedy = if for_good { Run::WriteSpanFirst } else { Run::LongerSettle };
+        add("not_settled", cause, remedy.into());
     }
     if proofs.steady.verdict == Verdict::Refuted {
         add(
@@ -283,19 +292,32 @@ pub(crate) fn of_test(
     let is_volatile = context.info.write_cache == Some(WriteCache::WriteBack);
     let may_wait = case.phase.ops.iter().any(|o| o.op == Op::Write && !o.fua);
     if is_volatile && may_wait && test.headline {
-        let in_cache = "writes count as complete in the drive's volatile cache";
-        // After a fall that was seen, the sustained rate stands beside the burst.
-        if test.writes.as_ref().is_some_and(|writes| writes.sustained_mb_s.is_some()) {
-            add("volatile_writes", in_cache.to_owned(), Run::DurableWrites);
-        } else {
-            add(
-                "volatile_writes",
-                format!("{in_cache}, so this is its burst speed as far as that cache reaches"),
-                Run::DurableOrSustained,
-            );
-        }
+        let cause = "writes count as complete in the drive's volatile cache";
+        add("volatile_writes", cause.to_owned(), Run::DurableWrites);
+    }
+    if let Some((cause, remedy)) = test.writes.as_ref().and_then(|w| not_sustained(w, context.info))
+    {
+        add("not_sustained", cause.to_owned(), remedy);
     }
     caveats
+}
+
+/// Why the numbers of writes are not what the drive keeps up, and what shows that.
+fn not_sustained(writes: &Writes, info: &DriveInfo) -> Option<(&'static str, Run)> {
+    match (writes.shown, writes.sustained_mb_s) {
+        (Some(Shown::Burst), _) if info.rotational == Some(true) => Some((
+            "this is a burst: the drive's cache may have taken what was written",
+            Run::OverfillCache,
+        )),
+        (Some(Shown::Burst), _) => Some((
+            "this is a burst: once the drive is full, or has written more, it may be slower",
+            Run::SustainedRate,
+        )),
+        (None, Some(_)) => {
+            Some(("the rate fell, and may fall further once the drive is full", Run::SustainedRate))
+        }
+        _ => None,
+    }
 }
 
 /// Half a turn of the fastest disks that were made, of 15,000 revolutions per minute. Of two blocks that follow each other

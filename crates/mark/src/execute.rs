@@ -154,8 +154,12 @@ pub struct Executed {
     pub region: Region,
     /// Bytes that each run wrote, by its position; those that are not counted are among them.
     pub written: Vec<(u32, Bytes)>,
+    /// Time on the target's clock from the beginning to the end of the last run.
+    pub elapsed: Nanos,
     /// Latency of small reads some time after the last run, in nanoseconds, where runs wrote.
     pub idle_ns: Option<f64>,
+    /// The same from before the first writes, where reads followed on writes and the drive did not come back to it.
+    pub before_ns: Option<f64>,
 }
 
 impl Executed {
@@ -172,7 +176,9 @@ impl Executed {
             resumed_after: None,
             region,
             written: Vec::new(),
+            elapsed: Nanos::ZERO,
             idle_ns: None,
+            before_ns: None,
         }
     }
 }
@@ -296,10 +302,9 @@ pub fn execute(
     let mut clock = Elapsed { began: target.now(), before: Nanos::ZERO };
     let mut earlier = Queue { runs: earlier.runs.into(), replay: earlier.replay };
     let mut slots = schedule(plan);
-    let mut last = Nanos::ZERO;
     let mut settling = Settling::new(plan, region, target.info().logical_block_bytes);
-    while let Some(slot) =
-        slots.next_with(&mut |step| needs_more(plan, step, &executed.tests[step].runs, last))
+    while let Some(slot) = slots
+        .next_with(&mut |step| needs_more(plan, step, &executed.tests[step].runs, executed.elapsed))
     {
         let step = &plan.steps[slot.step];
         let known = earlier.next(&slot, step)?;
@@ -307,7 +312,7 @@ pub fn execute(
             break;
         }
         if let Some(kept) = known.as_ref().filter(|_| !earlier.replay) {
-            (clock.before, last) = (Nanos(kept.at_ns), Nanos(kept.at_ns));
+            (clock.before, executed.elapsed) = (Nanos(kept.at_ns), Nanos(kept.at_ns));
             executed.resumed_after = Some(slot.position + 1);
             settling.iter_mut().for_each(|settling| {
                 settling.resumed(kept.figures.as_ref().and_then(|figures| figures.settled))
@@ -355,7 +360,7 @@ pub fn execute(
             Some(known) if known == kept => {}
             Some(_) => return Err(MarkError::diverged(&slot, step)),
         }
-        last = Nanos(kept.at_ns);
+        executed.elapsed = Nanos(kept.at_ns);
         count(&mut executed, slot.step, kept);
         keeper.stands(&executed, slot.step);
     }
@@ -363,7 +368,8 @@ pub fn execute(
         && !executed.interrupted
         && executed.broken.is_none()
     {
-        executed.idle_ns = settling.end(target, environment, control)?;
+        let last = settling.end(target, environment, control)?;
+        (executed.idle_ns, executed.before_ns) = (last.idle_ns, last.before_ns);
     }
     Ok(executed)
 }

@@ -5,7 +5,7 @@ use stats::{
     Better, Decision, OrderInterval, StopRule, Unit, coefficient_of_variation, median_interval,
     median_quantity, range_over_mean,
 };
-use workload::plan::{OpShare, Phase, Plan, Step, Until};
+use workload::plan::{OpShare, Phase, Plan, Schedule, Step, Until};
 
 use crate::body::{Body, Proofs, Setup, Spread, Test};
 use crate::burst;
@@ -32,7 +32,7 @@ pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
     let mut caveats = caveats::of_the_whole(plan, executed, context);
     for index in 0..plan.steps.len() {
         let Some(case) = case(plan, executed, index, context) else { continue };
-        let test = tested(&case, executed, plan.schedule.until);
+        let test = tested(&case, executed, &plan.schedule);
         caveats.extend(caveats::of_test(&test, &case, context, missing(plan, executed)));
         tests.push(test);
     }
@@ -45,6 +45,7 @@ pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
         tests,
         caveats: caveats::merge(caveats),
         interrupted: executed.interrupted || executed.broken.is_some(),
+        elapsed_ns: executed.elapsed,
         settle_ns: (executed.tests.iter().flat_map(|test| &test.runs))
             .filter_map(|run| run.settled)
             .map(|settled| settled.waited_ns)
@@ -63,7 +64,7 @@ pub fn so_far(
     context: &Context<'_>,
 ) -> Option<Test> {
     let case = case(plan, executed, index, context)?;
-    Some(tested(&case, executed, plan.schedule.until))
+    Some(tested(&case, executed, &plan.schedule))
 }
 
 fn case<'a>(
@@ -74,6 +75,7 @@ fn case<'a>(
 ) -> Option<Case<'a>> {
     let (step, runs) = (plan.steps.get(index)?, executed.tests.get(index)?);
     let phase = step.phases.iter().find(|p| p.measured)?;
+    let is_reading = !step.phases.iter().any(Phase::alters);
     Some(Case {
         step,
         phase,
@@ -89,7 +91,8 @@ fn case<'a>(
         direct: context.direct,
         polling: context.polling,
         cache: context.cache.as_ref(),
-        stirred: stirred(executed, runs),
+        stirred: stirred(executed, runs, is_reading),
+        is_slower_since_writes: is_reading && executed.before_ns.is_some(),
         series: RunSeries::new(&runs.runs, phase, enough(plan)),
     })
 }
@@ -101,20 +104,22 @@ fn enough(plan: &Plan) -> u32 {
 }
 
 /// Of the runs of `test`, those that began before the drive had recovered from writes, seen from all runs of the mark.
-fn stirred(executed: &Executed, test: &TestRuns) -> Vec<f64> {
+fn stirred(executed: &Executed, test: &TestRuns, is_reading: bool) -> Vec<f64> {
     let all = executed.tests.iter().flat_map(|test| &test.runs);
     let mut looks: Vec<(u32, Settled)> =
         all.filter_map(|run| Some((run.position, run.settled?))).collect();
     looks.sort_by_key(|(position, _)| *position);
     let settled: Vec<Settled> = looks.iter().map(|(_, settled)| *settled).collect();
     let is_of_test = |position| test.runs.iter().any(|run| run.position == position);
-    let found = settle::stirred(&settled, executed.idle_ns).into_iter();
+    let in_the_end = executed.before_ns.filter(|_| is_reading).or(executed.idle_ns);
+    let found = settle::stirred(&settled, in_the_end).into_iter();
     found.filter(|(index, _)| is_of_test(looks[*index].0)).map(|(_, times)| times).collect()
 }
 
-fn tested(case: &Case<'_>, executed: &Executed, until: Option<Until>) -> Test {
+fn tested(case: &Case<'_>, executed: &Executed, schedule: &Schedule) -> Test {
+    let (until, pause) = (schedule.until, schedule.pause);
     let proofs = proofs::judge(case);
-    let writes = burst::find(case, &proofs, executed);
+    let writes = burst::find(case, &proofs, executed, pause);
     let states = case.series.states();
     Test { writes, states, ..test(case, proofs, until) }
 }

@@ -96,6 +96,7 @@ pub fn body(origin: Origin, sources: &[Source]) -> Body {
         tests: made,
         caveats: crate::caveats::merge([caveats, all].concat()),
         interrupted: false,
+        elapsed_ns: Nanos::ZERO,
         settle_ns: Nanos::ZERO,
         cache: None,
         imported: Some(Imported {

@@ -197,6 +197,9 @@ impl Default for Options {
     }
 }
 
+/// Time within which tests are to be decided, flushes after the last run not counted.
+const DECIDED_WITHIN: Nanos = Nanos::secs(285);
+
 /// Runs that a test may get beyond six.
 const MORE_RUNS: u64 = 12;
 
@@ -248,7 +251,8 @@ impl Options {
                     Deciding::Never => Nanos::ZERO,
                     Deciding::ByHalf => {
                         let more = (planned.0 / 2).max(self.run_time(MORE_RUNS).0);
-                        Nanos(planned.0.saturating_add(more))
+                        let all = Nanos(planned.0.saturating_add(more));
+                        all.min(planned.max(DECIDED_WITHIN))
                     }
                     Deciding::Within(span) => span,
                 },
@@ -355,7 +359,7 @@ mod tests {
         // 40 s are left for filling the test file, flushes and the calibration.
         assert!(Nanos(one.0 * u64::from(options.runs)) <= Nanos::secs(205), "{one}");
         // Those that are left undecided have their answer within about five.
-        assert!(plan.schedule.decide_within <= Nanos::secs(305), "{plan:?}");
+        assert!(plan.schedule.decide_within <= Nanos::secs(300), "{plan:?}");
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! kept with the run.
 //!
 //! Drives answer reads of unwritten sectors faster than reads of written ones. So the first stable latency after writes replaces
-//! the idle latency from before them; later only a lower one does.
+//! the idle latency from before them; later only a lower one does. A drive that works on what was written for minutes looks the
+//! same: where reads followed on writes, it is given time in the end to come back to the idle latency from before.
 
 use std::sync::atomic::Ordering;
 
@@ -24,22 +25,44 @@ pub struct Settled {
     pub latency_ns: f64,
     /// Time waited for it, beyond the pause.
     pub waited_ns: Nanos,
+    /// Reads that `latency_ns` is of.
+    #[serde(default)]
+    pub reads: u64,
 }
 
 impl Settled {
     fn is_idle(&self) -> bool {
-        self.latency_ns <= IDLE * self.idle_ns
+        self.latency_ns <= limits(self.reads).idle * self.idle_ns
     }
 }
 
-/// Reads of a look.
+/// Reads of a look, at least.
 const READS: u64 = 12;
+/// And at most, as many as are finished within this time.
+const MOST_READS: u64 = 256;
+const LOOK: Nanos = Nanos::millis(200);
 /// Their latency that counts: a few reads that somebody else delayed do not.
 const LOOK_PERCENTILE: f64 = 75.0;
 /// Looks at the beginning.
 const FIRST_LOOKS: u64 = 3;
-/// Highest latency of an idle drive, as a multiple of its idle latency.
-const IDLE: f64 = 1.3;
+/// Reads from which on the latency of a look is known within a few percent.
+const MANY_READS: u64 = 128;
+
+/// Latencies of looks, as multiples of the idle latency.
+struct Limits {
+    /// Highest of an idle drive.
+    idle: f64,
+    /// Lowest before a run that counts as not recovered.
+    stirred: f64,
+}
+
+fn limits(reads: u64) -> Limits {
+    match reads {
+        MANY_READS.. => Limits { idle: 1.08, stirred: 1.15 },
+        _ => Limits { idle: 1.3, stirred: 2.0 },
+    }
+}
+
 /// Waits that may end without the drive becoming idle before its latency is taken for what it is now.
 const BOUNDS: u32 = 3;
 /// Most times that the bound is halved, once per wait that ended at it.
@@ -52,6 +75,10 @@ const FIRST_WAIT: Nanos = Nanos::millis(100);
 const LONGEST_WAIT: Nanos = Nanos::secs(1);
 /// Waits for the looks after the last run.
 const LAST_WAITS: [Nanos; 2] = [Nanos::millis(500), Nanos::secs(2)];
+/// Further waits of [`LONGEST_LAST_WAIT`], where reads followed on writes and the drive was slower than before them, as a multiple
+/// of the time that may be waited before a run.
+const RETURN: u64 = 15;
+const LONGEST_LAST_WAIT: Nanos = Nanos::secs(5);
 /// Size of a read, where the plan's transfers are not smaller.
 const READ: Bytes = Bytes::kib(4);
 
@@ -63,9 +90,13 @@ pub(crate) struct Settling {
     most: Nanos,
     looks: u64,
     idle_ns: Option<f64>,
+    /// Latency before anything was written.
+    before_ns: Option<f64>,
+    /// A run that only reads followed on writes.
+    is_read_in_wake: bool,
     /// True when `idle_ns` was found after writes.
     is_of_written: bool,
-    /// Something was written since the drive was last seen idle.
+    /// Something was written since the drive was last as it was before the first writes.
     is_stirred: bool,
     /// Recent waits that ended at their bound.
     bounds: u32,
@@ -84,6 +115,8 @@ impl Settling {
             most: plan.schedule.settle,
             looks: 0,
             idle_ns: None,
+            before_ns: None,
+            is_read_in_wake: false,
             is_of_written: false,
             is_stirred: false,
             bounds: 0,
@@ -99,7 +132,9 @@ impl Settling {
 
     /// A run of `step` is over.
     pub(crate) fn ran(&mut self, step: &Step) {
-        self.is_stirred |= step.phases.iter().any(Phase::alters);
+        let alters = step.phases.iter().any(Phase::alters);
+        self.is_read_in_wake |= !alters && self.is_of_written;
+        self.is_stirred |= alters;
     }
 
     /// Waits before a run. `None` where nothing was written before it, or a read failed.
@@ -112,6 +147,7 @@ impl Settling {
     ) -> Result<Option<Settled>, EngineError> {
         let Some(idle_ns) = self.idle_ns else {
             self.idle_ns = self.first_level(target, environment, control)?;
+            self.before_ns = self.idle_ns;
             return Ok(None);
         };
         if !self.is_stirred {
@@ -121,12 +157,12 @@ impl Settling {
         let mut pause = FIRST_WAIT;
         let mut seen = Vec::new();
         loop {
-            let Some(latency_ns) = self.look(target, environment, control)? else {
+            let Some((latency_ns, reads)) = self.look(target, environment, control)? else {
                 return Ok(None);
             };
             seen.push(latency_ns);
             let waited_ns = target.now().since(began);
-            let mut settled = Settled { idle_ns, latency_ns, waited_ns };
+            let mut settled = Settled { idle_ns, latency_ns, waited_ns, reads };
             // A drive that did not become idle in time is not waited for as long again.
             let most = Nanos(self.most.0 >> self.bounds.min(MOST_BOUNDS));
             let is_over = waited_ns >= most || control.cancel.load(Ordering::Relaxed);
@@ -137,7 +173,9 @@ impl Settling {
                 pause = Nanos(2 * pause.0).min(LONGEST_WAIT);
                 continue;
             }
-            self.is_stirred = false;
+            // A drive that is slower than before the writes is looked at before the next run, too.
+            let most = self.before_ns.map_or(f64::INFINITY, |before| limits(reads).idle * before);
+            self.is_stirred = latency_ns > most;
             self.bounds = if is_idle { self.bounds / 2 } else { self.bounds + 1 };
             // A drive that is full, or warm, is slower when it is idle, too.
             let is_for_good = !is_idle && (!self.is_of_written || self.bounds >= BOUNDS);
@@ -150,24 +188,36 @@ impl Settling {
         }
     }
 
-    /// Latency of small reads when all runs are over and the drive has had some time, in nanoseconds; `None` where nothing
-    /// was written since it was last known.
+    /// Latency of small reads when all runs are over and the drive has had some time, in nanoseconds, and that from before the
+    /// first writes where reads followed on writes and the drive did not come back to it. `None` where nothing was written
+    /// since it was last known.
     pub(crate) fn end(
         &mut self,
         target: &mut dyn IoPath,
         environment: &mut dyn Environment,
         control: Control<'_>,
-    ) -> Result<Option<f64>, EngineError> {
-        if !self.is_stirred || control.cancel.load(Ordering::Relaxed) {
-            return Ok(None);
+    ) -> Result<Last, EngineError> {
+        let most = |before: f64| limits(MANY_READS).stirred * before;
+        let is_slower = self.is_read_in_wake
+            && self.idle_ns.zip(self.before_ns).is_some_and(|(idle, before)| idle > most(before));
+        if !(self.is_stirred || is_slower) || control.cancel.load(Ordering::Relaxed) {
+            return Ok(Last::default());
         }
-        let mut lowest = None;
-        for pause in LAST_WAITS {
+        let further = if is_slower { RETURN * self.most.0 / LONGEST_LAST_WAIT.0 } else { 0 };
+        let waits = (0..further).map(|_| LONGEST_LAST_WAIT);
+        let mut lowest: Option<f64> = None;
+        for (index, pause) in LAST_WAITS.into_iter().chain(waits).enumerate() {
+            let is_back =
+                lowest.zip(self.before_ns).is_some_and(|(low, before)| low <= most(before));
+            if index >= LAST_WAITS.len() && (is_back || control.cancel.load(Ordering::Relaxed)) {
+                break;
+            }
             target.pause(pause.min(self.most));
             let seen = self.first_level(target, environment, control)?;
             lowest = [lowest, seen].into_iter().flatten().reduce(f64::min);
         }
-        Ok(lowest)
+        let is_back = lowest.zip(self.before_ns).is_none_or(|(low, before)| low <= most(before));
+        Ok(Last { idle_ns: lowest, before_ns: self.before_ns.filter(|_| is_slower && !is_back) })
     }
 
     fn first_level(
@@ -179,29 +229,40 @@ impl Settling {
         let mut sum = 0.0;
         for _ in 0..FIRST_LOOKS {
             match self.look(target, environment, control)? {
-                Some(latency_ns) => sum += latency_ns,
+                Some((latency_ns, _)) => sum += latency_ns,
                 None => return Ok(None),
             }
         }
         Ok(Some(sum / FIRST_LOOKS as f64))
     }
 
-    /// Latency of some reads; `None` where one failed or the run was ended.
+    /// Latency of some reads, and their count; `None` where one failed or the run was ended.
     fn look(
         &mut self,
         target: &mut dyn IoPath,
         environment: &mut dyn Environment,
         control: Control<'_>,
-    ) -> Result<Option<f64>, EngineError> {
+    ) -> Result<Option<(f64, u64)>, EngineError> {
         self.looks += 1;
         let seeded = (self.region, Content::default(), self.seed ^ self.looks << 32);
         let control = Control { trace_cap: 0, ..control };
         let samples = target.run_step(environment, &self.step, seeded, control, &mut NullSink)?;
         let is_whole = samples.failure.is_none() && !samples.interrupted;
         let phase = samples.phases.first().filter(|_| is_whole);
-        let of_look = phase.and_then(|phase| phase.latency().percentile(LOOK_PERCENTILE));
-        Ok(of_look.map(|ns| ns as f64))
+        let latencies = phase.map(|phase| phase.latency());
+        let of_look =
+            latencies.and_then(|all| Some((all.percentile(LOOK_PERCENTILE)?, all.count())));
+        Ok(of_look.map(|(ns, reads)| (ns as f64, reads)))
     }
+}
+
+/// How the drive stood after the last run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Last {
+    /// Latency of small reads, in nanoseconds, where runs wrote.
+    pub(crate) idle_ns: Option<f64>,
+    /// Latency before the first writes, to which the drive did not come back although reads had followed on writes.
+    pub(crate) before_ns: Option<f64>,
 }
 
 /// True when the last looks show one latency.
@@ -215,8 +276,6 @@ fn is_level(seen: &[f64]) -> bool {
 
 /// Share of looks that are lower than an idle drive's: the lowest of many is one by chance.
 const IDLE_QUANTILE: f64 = 0.25;
-/// Lowest latency before a run that counts as not recovered, as a multiple of the idle latency.
-const STIRRED: f64 = 2.0;
 
 /// Runs that began before the drive had settled, among `looks` at it in the order made, with what small reads took in the end:
 /// their indices, each with its latency over that of the drive when it was idle, as all looks from it on show it.
@@ -229,7 +288,7 @@ pub(crate) fn stirred(looks: &[Settled], in_the_end: Option<f64>) -> Vec<(usize,
         let share = if later.len() < LEVEL_LOOKS { 0.0 } else { IDLE_QUANTILE };
         let Some(of_later) = quantile(&later, share) else { continue };
         let idle_ns = in_the_end.map_or(of_later, |end| end.min(of_later));
-        if look.latency_ns > STIRRED * idle_ns {
+        if look.latency_ns > limits(look.reads).stirred * idle_ns {
             found.push((index, look.latency_ns / idle_ns));
         }
     }
@@ -243,7 +302,12 @@ fn step(block: Bytes) -> Step {
         block,
         blocks: Vec::new(),
         address: Address::Random,
-        stop: Stop { ios: Some(READS), ..Stop::default() },
+        stop: Stop {
+            after: Some(LOOK),
+            ios: Some(MOST_READS),
+            at_least_ios: Some(READS),
+            ..Stop::default()
+        },
         arrival: Arrival::ClosedLoop { depth: 1 },
         ops: vec![OpShare { op: Op::Read, fua: false, percent: 100 }],
         region: None,
@@ -261,6 +325,7 @@ mod tests {
             idle_ns: 100.0,
             latency_ns: *latency_ns,
             waited_ns: Nanos::ZERO,
+            reads: READS,
         };
         latencies.iter().map(look).collect()
     }

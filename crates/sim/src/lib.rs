@@ -37,8 +37,8 @@ mod target;
 mod truth;
 
 pub use around::{
-    Beyond, CacheRule, ContentMap, FakeCache, Faults, Heat, HeatTruth, HostLimits, Neighbour,
-    Order, Range, Ranges, Stored, Storm,
+    Aftermath, Beyond, CacheRule, ContentMap, FakeCache, Faults, Heat, HeatTruth, HostLimits,
+    Neighbour, Order, Range, Ranges, Stored, Storm,
 };
 pub use describe::{ModelDescription, ModelInfo, Parameters};
 pub use device::MediaCounters;

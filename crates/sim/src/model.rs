@@ -133,6 +133,7 @@ impl Loaded {
             heat: around.heat.clone(),
             heat_limits: around.heat.as_ref().map(|heat| heat.truth()),
             neighbour: around.neighbour.clone(),
+            aftermath: around.aftermath.clone(),
             ..truth
         };
         ModelDescription {

@@ -3,7 +3,7 @@
 use block::Bytes;
 use serde::Serialize;
 
-use crate::around::{Faults, Heat, HeatTruth, HostLimits, Neighbour};
+use crate::around::{Aftermath, Faults, Heat, HeatTruth, HostLimits, Neighbour};
 
 /// What is true of a virtual drive. `None` is "the drive has no such thing".
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -49,6 +49,9 @@ pub struct Truth {
     pub heat_limits: Option<HeatTruth>,
     /// Who else uses it.
     pub neighbour: Option<Neighbour>,
+    /// Work that it goes on with by itself after writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aftermath: Option<Aftermath>,
 }
 
 /// What is true of a virtual disk.

@@ -14,15 +14,17 @@ fn history(mut target: VirtualTarget) -> Vec<Sample> {
         run(&mut target, Load::read(4096, 8, Nanos::secs(2)), random(1, 0, GIB, 4096));
     let writes = Load::write(65_536, 2, Nanos::secs(2));
     samples.extend(run(&mut target, writes, random(2, 0, GIB, 65_536)));
+    samples.extend(run(&mut target, Load::read(4096, 2, SECOND), random(3, 0, GIB, 4096)));
     samples
 }
 
-const EACH: [&str; 5] = [
+const EACH: [&str; 6] = [
     "host.queue_depth=2&host.link_bytes_per_s=30000000",
     "faults.unreadable=100MiB+200MiB&faults.error_after_ns=1000000",
     "faults.storm.period_ns=1000000000&faults.storm.length_ns=100000000",
     "heat.begins_c=40&heat.throttle_above_c=35&heat.resume_below_c=30&heat.throttled_bytes_per_s=1000000",
     "neighbour.ios_per_s=20",
+    "aftermath.work_per_mib_ns=1000000000&aftermath.read_added_ns=5000000",
 ];
 
 // Breaks when a wrapper that has nothing to do delays or reorders anything.
@@ -38,6 +40,7 @@ fn what_is_not_there_changes_nothing() {
         "faults.real_capacity_bytes=4000787030016",
         "heat.throttle_above_c=500",
         "neighbour.begins_ns=900000000000",
+        "aftermath.read_added_ns=0",
     ] {
         assert!(history(virtual_hdd(&format!("?seed=3&{idle}"))) == plain, "{idle} changed it");
     }
@@ -244,6 +247,42 @@ fn content_is_told_as_the_faults_have_it() {
     let limbo = virtual_hdd(&format!("{FAKE}&faults.beyond=lose"));
     assert_eq!(limbo.content().stored(Bytes(real)), Stored::Lost);
     assert_eq!(limbo.content().stored(Bytes(real - 1)), Stored::At(Bytes(real - 1)));
+}
+
+// ---- aftermath
+
+/// Latencies of 200 I/Os, one after the other, in microseconds.
+fn latencies_us(target: &mut VirtualTarget, op: Op, block: u64) -> Vec<f64> {
+    let mut lanes = target.open(&setup(1)).unwrap();
+    let places = (0..200).map(|index| request(op, index * block, block, 0));
+    places.map(|place| one(&mut lanes[0], place).latency_ns() as f64 / 1e3).collect()
+}
+
+/// Mean latency of reads.
+fn read_us(target: &mut VirtualTarget) -> f64 {
+    latencies_us(target, Op::Read, 4096).iter().sum::<f64>() / 200.0
+}
+
+#[test]
+fn reads_take_longer_while_work_of_writes_is_left() {
+    let open = |query: &str| open(&format!("sim:optane?seed=1{query}")).unwrap();
+    let after = |query: &str, pause: Nanos| {
+        let mut target = open(query);
+        let writes = latencies_us(&mut target, Op::Write, MIB);
+        target.pause(pause);
+        (writes, read_us(&mut target))
+    };
+    let table = "&aftermath.work_per_mib_ns=20000000&aftermath.most_ns=1000000000&aftermath.read_added_ns=500000";
+    let idle_us = read_us(&mut open(table));
+    assert_eq!(idle_us, read_us(&mut open("")), "nothing was written");
+    let (writes, plain_us) = after("", Nanos::millis(100));
+    let (same, busy_us) = after(table, Nanos::millis(100));
+    assert!(writes == same, "writes are not delayed");
+    let added = busy_us - plain_us;
+    assert!((440.0..560.0).contains(&added), "{added}");
+    // 200 MiB leave 4 s of work, of which a second is kept.
+    let (_, later_us) = after(table, Nanos::millis(1001));
+    assert!((later_us / plain_us - 1.0).abs() < 0.05, "{later_us} and {plain_us}");
 }
 
 // ---- heat

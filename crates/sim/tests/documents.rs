@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use block::{Bytes, Target};
-use drivescope_sim::{Faults, Heat, Neighbour, Storm, open, show};
+use drivescope_sim::{Aftermath, Faults, Heat, Neighbour, Storm, open, show};
 
 const PAGE: &str = include_str!("../../../docs/method/virtual-drives.md");
 
@@ -39,6 +39,7 @@ fn the_page_names_every_field_and_has_the_defaults() {
         ("faults", serde_json::to_value(&storm).unwrap()),
         ("heat", serde_json::to_value(Heat::default()).unwrap()),
         ("neighbour", serde_json::to_value(Neighbour::default()).unwrap()),
+        ("aftermath", serde_json::to_value(Aftermath::default()).unwrap()),
     ];
     for (table, fields) in &tables {
         let (_, section) = PAGE.split_once(&format!("### `[{table}]`")).unwrap();

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use crate::common::{request, setup};
 use block::{Bytes, Drive, DriveInfo, Environment, Op, Request, Target, Time};
 use drivescope_sim::{
-    Faults, Heat, HostLimits, Neighbour, SimError, VirtualTarget, list, open, show,
+    Aftermath, Faults, Heat, HostLimits, Neighbour, SimError, VirtualTarget, list, open, show,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -42,6 +42,7 @@ static MODELS: LazyLock<Vec<Model>> = LazyLock::new(|| {
         table_of("faults.storm", drivescope_sim::Storm::default(), &mut found);
         table_of("heat", Heat::default(), &mut found);
         table_of("neighbour", Neighbour::default(), &mut found);
+        table_of("aftermath", Aftermath::default(), &mut found);
         found.retain(|(key, _)| !key.starts_with("identity."));
         (name, found)
     };

@@ -3,6 +3,7 @@
 use block::{Bytes, DriveKind, Medium, Nanos};
 use mark::Body;
 use mark::body::{Latency, Reliability, Spread, Test};
+use mark::burst::Shown;
 use mark::cache::{Answer, Found, Held};
 use mark::states::{Cause, State};
 use report::number;
@@ -243,18 +244,26 @@ pub(crate) fn of_several(runs: &Spread, spread: f64) -> String {
     if runs.n > 1 { number::share(spread) } else { "–".to_owned() }
 }
 
-/// Where the rate of writes fell for good.
+/// The rate that a number of writes is: what the drive takes at first, or what it keeps up.
 fn burst(test: &Test, rate: RateUnit) -> Option<String> {
     let writes = test.writes.as_ref()?;
-    let (burst, sustained) = writes.burst_mb_s.zip(writes.sustained_mb_s)?;
-    let knee = writes.until_knee_bytes?;
+    let value = |quantity: &Quantity| number::value(quantity, rate);
+    let word = writes.safety.word();
+    let written = writes.written_bytes.about();
+    let Some((burst, sustained)) = writes.burst_mb_s.zip(writes.sustained_mb_s) else {
+        return Some(match writes.shown? {
+            Shown::Burst => {
+                let idle = number::nanoseconds(writes.idle_ns.0 as f64);
+                format!("{word}: burst ({written} after {idle} idle)")
+            }
+            Shown::Sustained => format!("{word}: sustained ({written}, more than its cache holds)"),
+        });
+    };
+    let knee = value(&writes.until_knee_bytes?);
+    let then = if writes.shown == Some(Shown::Sustained) { "sustained" } else { "then" };
+    let (burst, sustained, unit) = (value(&burst), value(&sustained), rate.name());
     Some(format!(
-        "{}: burst {}, sustained {} {}; it fell when {} were written",
-        writes.safety.word(),
-        number::value(&burst, rate),
-        number::value(&sustained, rate),
-        rate.name(),
-        number::value(&knee, rate),
+        "{word}: burst {burst}, {then} {sustained} {unit}; it fell when {knee} were written"
     ))
 }
 

@@ -46,7 +46,7 @@ Examples:
 
 After the ? stand seed, capacity, state and write_cache, as far as the kind of
 drive knows them, and any field of the model with its table, & between them.
-The tables host, faults, heat and neighbour are there for every kind.")]
+The tables host, faults, heat, neighbour and aftermath are there for every kind.")]
     Show {
         /// Model, with or without sim: in front
         model: VirtualSpec,

@@ -1,5 +1,6 @@
 //! Burst and sustained writes of a test, as its body has them.
 
+use block::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use stats::Quantity;
 
@@ -16,9 +17,28 @@ pub struct Writes {
     /// Bytes that all runs had written when the rate fell for good, since the first of them began, or, where each run begins
     /// with as much of a burst again, since that run did; null when it did not.
     pub until_knee_bytes: Option<Quantity>,
+    /// The rate that the test's numbers are, as far as its runs show it; absent where they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Shown>,
+    /// Bytes that the counted runs of the test wrote, warm-ups among them.
+    #[serde(default)]
+    pub written_bytes: Bytes,
+    /// Time without I/O before the first run of the test.
+    #[serde(default)]
+    pub idle_ns: Nanos,
     /// Why something is null; absent when nothing is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// Rates of a drive that numbers of writes can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shown {
+    /// What it takes at first: nothing shows that more was written than memory, cells with one bit or empty blocks can take.
+    Burst,
+    /// What it keeps up: more was written than what takes the first writes holds.
+    Sustained,
 }
 
 /// When a write counts as complete.

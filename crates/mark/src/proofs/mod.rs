@@ -20,7 +20,7 @@ pub(crate) use case::{Case, RunSeries, by_cache_devices, degraded, mb_s};
 use case::{MARGIN, device_bytes, growth, percent};
 
 /// Runs at which it is asked whether a test needs more than were planned.
-const LOOKS: [usize; 3] = [9, 12, 18];
+const LOOKS: [usize; 2] = [12, 18];
 
 /// True when more runs may decide what these leave undecided: whether the drive was steady, or how well the median is known.
 pub(crate) fn need_more(runs: &RunSeries<'_>) -> bool {
@@ -52,7 +52,7 @@ pub(crate) fn judge(case: &Case<'_>) -> Proofs {
     Proofs {
         reached: reached::judge(case),
         pattern: pattern::judge(case),
-        steady: steady::judge(&case.series),
+        steady: steady::after_recovery(case, steady::judge(&case.series)),
         repeatable: repeatable::judge(&case.series),
         unhindered: unhindered::judge(case),
         undisturbed: undisturbed::judge(case),

@@ -4,7 +4,7 @@ use stats::{
     Cost, Penalty, Proof, Verdict, drift, ess, level_change, median, median_interval, pelt,
 };
 
-use super::{MARGIN, RunSeries, mb_s, percent, wave};
+use super::{Case, MARGIN, RunSeries, mb_s, percent, wave};
 use crate::body::CONFIDENCE;
 
 /// Chance of finding a drift where there is none.
@@ -89,6 +89,18 @@ pub(super) fn judge(runs: &RunSeries<'_>) -> Proof {
         proof = proof.with("runs_in_cache", in_cache as u64);
     }
     proof.with("windows", changes.len() as u64)
+}
+
+/// Runs in the wake of writes are of a drive that was still to recover.
+pub(super) fn after_recovery(case: &Case<'_>, mut proof: Proof) -> Proof {
+    let (count, of) = (case.stirred.len(), case.runs().len());
+    if proof.verdict == Verdict::Proven && count * STRAY_SHARE > of {
+        let reason = format!(
+            "{count} of {of} runs began before the drive had recovered from earlier writes"
+        );
+        doubt(&mut proof, reason, "recovering");
+    }
+    proof
 }
 
 /// Takes back a proof that `reason` speaks against.

@@ -1,9 +1,10 @@
-//! What may stand around any kind of drive: the host's limits, faults, heat, a neighbour.
+//! What may stand around any kind of drive: the host's limits, faults, heat, work after writes, a neighbour.
 //!
 //! Each is an optional table of a model's file and a wrapper that is itself a device. Which of them there
 //! are is settled when the drive is opened; one that is absent costs nothing. From the outside in: the
-//! neighbour beside the task, the host's limits on both, faults, heat, the drive.
+//! neighbour beside the task, the host's limits on both, faults, work after writes, heat, the drive.
 
+mod aftermath;
 mod faults;
 mod gauges;
 mod heat;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use block::DriveInfo;
 use serde::{Deserialize, Serialize};
 
+pub use aftermath::Aftermath;
 pub use faults::{Beyond, CacheRule, ContentMap, FakeCache, Faults, Stored, Storm};
 pub(crate) use gauges::Gauges;
 pub use heat::{Heat, HeatTruth};
@@ -40,10 +42,12 @@ pub(crate) struct Around {
     pub(crate) heat: Option<Heat>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) neighbour: Option<Neighbour>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) aftermath: Option<Aftermath>,
 }
 
 /// Names of those tables.
-pub(crate) const TABLES: [&str; 4] = ["host", "faults", "heat", "neighbour"];
+pub(crate) const TABLES: [&str; 5] = ["host", "faults", "heat", "neighbour", "aftermath"];
 
 impl Around {
     /// Finds the first value that cannot be, on a drive that tells `info` of itself.
@@ -51,6 +55,7 @@ impl Around {
         self.host.as_ref().map_or(Ok(()), HostLimits::check)?;
         self.faults.as_ref().map_or(Ok(()), |faults| faults.check(info))?;
         self.heat.as_ref().map_or(Ok(()), Heat::check)?;
+        self.aftermath.as_ref().map_or(Ok(()), Aftermath::check)?;
         self.neighbour.as_ref().map_or(Ok(()), |neighbour| neighbour.check(info))
     }
 
@@ -77,6 +82,9 @@ impl Around {
     ) -> Box<dyn Device> {
         if let Some(heat) = &self.heat {
             device = Box::new(heat::Warm::new(heat, Arc::clone(gauges), device));
+        }
+        if let Some(plan) = &self.aftermath {
+            device = Box::new(aftermath::Busy::new(plan, seed, device));
         }
         if let Some(faults) = &self.faults {
             device = faults.wrap(device, real, gauges);

@@ -81,6 +81,8 @@ remedies! {
         HonourDirectIo = "honour_direct_io",
         /// Write the span before it is read, or measure a file.
         WriteSpanFirst = "write_span_first",
+        /// Measure what a filled drive keeps up, with `pts`.
+        SustainedRate = "sustained_rate",
         /// Make each write durable.
         DurableWrites = "durable_writes",
         /// Make each write durable, or measure longer for sustained ones.

@@ -84,6 +84,7 @@ pub(super) fn wording(remedy: Run) -> Wording {
         Run::WriteSpanFirst => plain(
             "if that may be so here, write the span first, or measure a file on its filesystem",
         ),
+        Run::SustainedRate => plain("measure the sustained rate with drivescope pts"),
         Run::DurableWrites => of_verb("add --dsync for durable writes"),
         Run::DurableOrSustained => {
             of_verb("add --dsync for durable writes, or a longer --duration for sustained ones")

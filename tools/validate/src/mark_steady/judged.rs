@@ -46,6 +46,8 @@ impl Judged {
         let runs: Vec<RunFigures> =
             (0..).zip(&drawn.windows).map(|(at, window)| figures(at, window)).collect();
         let executed = Executed {
+            elapsed: Nanos::ZERO,
+            before_ns: None,
             tests: vec![TestRuns { runs, latencies: LatencyHistogram::new(), ceiling: None }],
             interrupted: false,
             broken: None,

@@ -5,11 +5,12 @@ use serde_json::{Map, Value};
 use sim::{ModelDescription, ModelInfo};
 
 /// Parts of the truth that are tables of their own in a model's file, with what they are.
-const PARTS: [(&str, &str); 4] = [
+const PARTS: [(&str, &str); 5] = [
     ("host", "the host before it"),
     ("faults", "what is wrong with it"),
     ("heat", "how it warms"),
     ("neighbour", "who else uses it"),
+    ("aftermath", "work that it goes on with after writes"),
 ];
 
 /// Lays out the models that there are, by kind.
