@@ -113,7 +113,9 @@ impl World {
             resumed_after: None,
             region: REGION,
             written: self.runs.iter().map(|run| (run.position, run.totals.written)).collect(),
+            elapsed: Nanos::ZERO,
             idle_ns: None,
+            before_ns: None,
         };
         let context = findings::Context {
             info: &self.info,
