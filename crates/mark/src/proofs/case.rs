@@ -369,7 +369,11 @@ mod tests {
         let series = RunSeries::new(&made, &phase, 6);
         assert_eq!(steady::judge(&series).verdict, Verdict::Proven);
         assert_eq!(repeatable::judge(&series).verdict, Verdict::Proven);
-        assert!(!need_more(&series));
+        rates.extend([655.0, 654.0, 655.0]);
+        let made = runs(&rates);
+        let series = RunSeries::new(&made, &phase, 6);
+        assert_eq!(steady::judge(&series).verdict, Verdict::Proven);
+        assert!(!need_more(&series), "it is asked again after 12 runs");
         let reads = self::phase(Direction::Read);
         let verdict = steady::judge(&RunSeries::new(&made, &reads, 6)).verdict;
         assert_ne!(verdict, Verdict::Proven, "reads that changed");
