@@ -67,6 +67,8 @@ pub(super) struct Drawn {
     pub(super) seed: u64,
     pub(super) course: Course,
     pub(super) noise: f64,
+    /// Six runs are planned, and the others made while they are needed.
+    pub(super) may_add: bool,
     /// Bytes by slice, for each run.
     pub(super) windows: Vec<Vec<u64>>,
     /// Latent means of the parts of each window.
@@ -74,10 +76,11 @@ pub(super) struct Drawn {
 }
 
 impl Drawn {
-    /// Runs of 6, 10 or 20; windows take 10 to 75% of the time between them.
+    /// Runs of 6, 10 or 20, or 6 to 18 as they decide; windows take 10 to 75% of the time between them.
     pub(super) fn new(seed: u64, course: Course, noise: f64) -> Drawn {
         let mut draw = Draw::of(seed, course as u64);
-        let runs = [6, 10, 20][(draw.unit() * 3.0) as usize];
+        let (runs, may_add) =
+            [(6, false), (10, false), (20, false), (18, true)][(draw.unit() * 4.0) as usize];
         let between = |draw: &mut Draw, low: f64, high: f64| low + (high - low) * draw.unit();
         let duty = between(&mut draw, 0.1, 0.75);
         let rate = latent(course, runs, duty, &mut draw);
@@ -92,7 +95,15 @@ impl Drawn {
             let length = SLICES / PARTS;
             std::array::from_fn(|part| mean(&window[part * length..(part + 1) * length]))
         };
-        Drawn { seed, course, noise, windows, latent: rate.iter().map(parts).collect() }
+        let latent = rate.iter().map(parts).collect();
+        Drawn { seed, course, noise, may_add, windows, latent }
+    }
+
+    /// The first `runs` of it.
+    pub(super) fn first(mut self, runs: usize) -> Drawn {
+        self.windows.truncate(runs);
+        self.latent.truncate(runs);
+        self
     }
 
     /// Greatest change between latent means of windows, or of parts of windows where more of them than may be stray have one.

@@ -4,7 +4,9 @@ use anyhow::{Context as _, Result};
 use block::{Bytes, DriveInfo, DriveKind, Nanos, Op, Snapshot, Stack, Time};
 use engine::Totals;
 use mark::body::{Latency, Run};
-use mark::{Direction, Executed, Options, RunFigures, TestRuns, TestSpec, findings};
+use mark::{
+    Deciding, Direction, Executed, Options, RunFigures, TestRuns, TestSpec, findings, needs_more,
+};
 use stats::{LatencyHistogram, Verdict};
 use workload::audit::Audit;
 use workload::plan::Region;
@@ -13,6 +15,9 @@ use super::course::{Course, Drawn};
 
 const REGION: Region = Region { offset: Bytes::ZERO, length: Bytes::gib(1) };
 const BLOCK: u64 = 1 << 20;
+/// Runs of a test that gets more while they decide, and the time for them.
+const PLANNED: u32 = 6;
+const DAY: Nanos = Nanos::secs(86_400);
 
 /// A test with the verdict of the proof.
 #[derive(Clone, Debug)]
@@ -39,12 +44,18 @@ impl Judged {
             directions: vec![Direction::Read],
             duration: Nanos::secs(1),
             warm_up: Nanos::ZERO,
-            runs: drawn.windows.len() as u32,
+            runs: if drawn.may_add { PLANNED } else { drawn.windows.len() as u32 },
+            decides: if drawn.may_add { Deciding::Within(DAY) } else { Deciding::Never },
             ..Options::default()
         }
         .plan();
-        let runs: Vec<RunFigures> =
+        let mut runs: Vec<RunFigures> =
             (0..).zip(&drawn.windows).map(|(at, window)| figures(at, window)).collect();
+        if drawn.may_add {
+            let is_enough = |count: &usize| !needs_more(&plan, 0, &runs[..*count], Nanos::ZERO);
+            runs.truncate((PLANNED as usize..runs.len()).find(is_enough).unwrap_or(runs.len()));
+        }
+        let drawn = drawn.first(runs.len());
         let executed = Executed {
             elapsed: Nanos::ZERO,
             before_ns: None,

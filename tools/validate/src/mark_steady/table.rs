@@ -107,7 +107,7 @@ pub(super) fn text(head: &str, judged: &[Judged]) -> String {
         "unprovable",
     ];
     format!(
-        "# The proof *steady* of a mark\n\n{head}Each test has 6, 10 or 20 runs of one window in 50 slices, drawn about a latent \
+        "# The proof *steady* of a mark\n\n{head}Each test has 6, 10 or 20 runs, or 6 to 18 as they decide, of one window in 50 slices, drawn about a latent \
          rate and judged by the findings of `drivescope mark`. Windows take 10 to 75% of the time between runs. The noise is the \
          standard deviation of a window's mean: from run to run, from slice to slice, from slice to slice with a correlation of \
          0.5 to 0.9, or half from runs and half from slices. The latent change is the greatest between means of windows, or within windows \
