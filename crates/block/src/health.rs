@@ -111,6 +111,11 @@ pub enum Detail {
 }
 
 impl Health {
+    /// True where it has failed or says that it will, is worn out, or has lost data.
+    pub fn is_bad(&self) -> bool {
+        self.standing == Standing::Bad || self.findings.iter().any(Finding::is_bad)
+    }
+
     /// A drive that has told nothing yet. Whoever fills it calls [`Health::complete`] at the end.
     pub fn of(device: &str) -> Health {
         Health {

@@ -253,7 +253,8 @@ impl Made {
         if let Some(broken) = self.broken {
             return Err(broken.into());
         }
-        Ok(match (body.interrupted, body.refuted()) {
+        let is_bad = body.refuted() || body.unsafe_cache().is_some();
+        Ok(match (body.interrupted, is_bad) {
             (true, _) => Exit::Interrupted,
             (false, true) => Exit::No,
             (false, false) => Exit::Done,

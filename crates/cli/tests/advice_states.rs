@@ -117,6 +117,7 @@ fn states() -> Vec<State> {
             table: ON,
             made: &[(1, &["mkfs.vfat"]), (2, &["mkfs.ext4", "-q"])],
             probed: 1,
+            is_kept: true,
             erased: &["p1: a vfat filesystem"],
             ..USUAL
         },

@@ -22,6 +22,15 @@ fn commits(drive: &str) -> Value {
     run(&[&["mark", drive], &SHORT[..]].concat()).exits(0).body()
 }
 
+/// The same of a drive that loses what it acknowledged: its answer is no.
+fn unsafe_commits(drive: &str) -> Value {
+    let line = [&["mark", drive], &SHORT[..]].concat();
+    let text: Vec<&str> = line.iter().copied().filter(|word| *word != "--json").collect();
+    let page = run(&text).exits(1).stdout;
+    assert!(page.find("✗ UNSAFE WRITE CACHE").unwrap() < page.find("Write  ").unwrap(), "{page}");
+    run(&line).exits(1).body()
+}
+
 /// Median latency of each size, in nanoseconds.
 fn p50(body: &Value, op: &str) -> Vec<u64> {
     let tests = body["tests"].as_array().unwrap();
@@ -50,8 +59,12 @@ fn a_disk_turns_once_for_each_commit() {
 // A drive that answers before the data is safe loses a database; nothing but its haste shows it.
 #[test]
 fn a_drive_that_does_not_wait_is_told() {
-    assert_eq!(doubts(&commits("sim:hdd-wd?faults.ignores_flush=true")), ["flush_too_short"]);
-    assert_eq!(doubts(&commits("sim:mlc-nvme?faults.ignores_flush=true")), ["flush_for_nothing"]);
+    assert_eq!(
+        doubts(&unsafe_commits("sim:hdd-wd?faults.ignores_flush=true")),
+        ["flush_too_short"]
+    );
+    let through = unsafe_commits("sim:mlc-nvme?faults.ignores_flush=true");
+    assert_eq!(doubts(&through), ["flush_for_nothing"]);
     assert_eq!(doubts(&commits("sim:mlc-nvme")), [""; 0], "programming takes its time");
     // That there is nothing to flush is the word of the drive that is doubted.
     let through = commits("sim:mlc-nvme?write_cache=write_through");

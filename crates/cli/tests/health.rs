@@ -3,6 +3,7 @@
 
 use crate::common;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{Ran, run, scratch_dir};
@@ -72,9 +73,30 @@ fn the_contract_holds_for_every_protocol() {
     assert_eq!(json["body"]["drives"][0]["temperature_c"], 45);
 }
 
+// Breaks when a worn drive that has not failed passes for one that is well, or what is bad is not said first.
+#[test]
+fn a_worn_drive_is_bad_first_and_in_the_exit_code() {
+    let dir = scratch_dir();
+    let worn = fs::read_to_string(recording("worn-nvme.commands").trim_start_matches("commands:"))
+        .unwrap();
+    // Without critical warning, spare 100%.
+    let worn = worn.replace(". 0000 01 5f 01 03 0a 68", ". 0000 00 5f 01 64 0a 68");
+    let file = dir.path().join("worn.commands");
+    fs::write(&file, worn).unwrap();
+    let of = format!("commands:{}", file.display());
+    let page = run(["health", &of]).exits(1).stdout;
+    let lines: Vec<&str> = page.lines().collect();
+    assert!(lines[1].starts_with("  ✗ worn or damaged"), "{page}");
+    assert!(lines[2].starts_with("  ✗ life used: 104%"), "{page}");
+    assert!(page.find("  ! 78 °C").unwrap() > page.find("  serial").unwrap(), "{page}");
+    assert_eq!(run(["health", &of, "--json"]).json()["body"]["drives"][0]["standing"], "attention");
+    let page = run(["health", &recording("failing-sata.commands")]).exits(1).stdout;
+    assert!(page.lines().nth(1).unwrap().starts_with("  ✗ bad"), "{page}");
+}
+
 fn saved(dir: &Path, json: &Value) -> PathBuf {
     let path = dir.join("earlier.json");
-    std::fs::write(&path, json.to_string()).unwrap();
+    fs::write(&path, json.to_string()).unwrap();
     path
 }
 

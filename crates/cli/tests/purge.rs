@@ -158,6 +158,8 @@ fn what_is_no_drive_or_has_no_such_way_is_told_apart() {
 fn a_drive_that_ignores_discards_is_found_out() {
     let sound = purge("sim:sata-a", &["--seed=7", "--json"]).exits(0);
     assert_eq!(outcome(&sound)["verified"]["read_back"]["verdict"], "proven");
+    let page = purge("sim:sata-a?faults.ignores_discard=true", &["--seed=7"]).exits(1).stdout;
+    assert!(page.lines().nth(1).is_some_and(|line| line.starts_with("  ✗ ")), "{page}");
     let deaf = purge("sim:sata-a?faults.ignores_discard=true", &["--seed=7", "--json"]).exits(1);
     let outcome = outcome(&deaf);
     assert_eq!(outcome["status"], "done", "the drive says so: {outcome}");

@@ -3,6 +3,8 @@
 
 use crate::common;
 
+use std::fs;
+
 use common::{run, scratch_dir};
 use serde_json::Value;
 
@@ -60,7 +62,7 @@ fn a_report_has_the_survey_and_the_charts_of_its_parts() {
     let file = format!("--report={}", page.display());
     let ran = run(["survey", "sim:usb-8m", "--seed=7", "--no-progress", &place, &file]).exits(0);
     assert!(ran.stderr.trim_end().lines().last().unwrap().contains("page.html"), "{}", ran.stderr);
-    let page = std::fs::read_to_string(page).unwrap();
+    let page = fs::read_to_string(page).unwrap();
     for words in ["survey: sim:usb-8m", "erase block", "Read: latency by share of I/Os", "<svg"] {
         assert!(page.contains(words), "{words} is missing");
     }
@@ -103,9 +105,49 @@ fn what_was_begun_where_nothing_can_be_measured_is_taken_back() {
 fn a_file_without_a_block_is_refused_in_the_words_of_a_survey() {
     let dir = scratch_dir();
     let file = dir.path().join("small");
-    std::fs::write(&file, [7; 4096]).unwrap();
+    fs::write(&file, [7; 4096]).unwrap();
     let ran = run(["survey", file.to_str().unwrap(), "--no-record"]).exits(2);
     assert!(
         ran.stderr.contains("small has 4 KiB") && ran.stderr.contains("hint: name a larger file")
     );
+}
+
+/// A printed survey with `change` made to one of its conclusions, shown again.
+fn shown(body: &Value, topic: &str, change: Value) -> String {
+    let dir = scratch_dir();
+    let mut document = body.clone();
+    let all = document["body"]["conclusions"].as_array_mut().unwrap();
+    let said = all.iter_mut().find(|said| said["topic"] == topic).unwrap();
+    change.as_object().unwrap().iter().for_each(|(name, to)| said[name] = to.clone());
+    let file = dir.path().join("survey.json");
+    fs::write(&file, document.to_string()).unwrap();
+    run(["show", file.to_str().unwrap()]).exits(0).stdout
+}
+
+// Breaks when one kind of bad conclusion is not first, or a rate that is not confirmed looks like one that is.
+#[test]
+fn each_bad_conclusion_comes_first_and_no_provisional_rate_is_ticked() {
+    let json = run(["survey", "sim:sata-a", "--seed=7", "--no-record", "--json"]).json();
+    let bad = |topic: &str, statement: &str| {
+        let change = serde_json::json!({ "assessment": "bad", "statement": statement });
+        let page = shown(&json, topic, change);
+        let first = page.lines().find(|line| line.starts_with('✗')).unwrap().to_owned();
+        assert!(first.contains(statement), "{page}");
+        let row = page.lines().filter(|line| line.starts_with("✗ ")).count();
+        assert_eq!(row, 2, "the warning, and the first row: {page}");
+        assert!(page.find("\n✗ ").unwrap() < page.find("\n✓ ").unwrap(), "{page}");
+    };
+    bad("health", "a drive at its end");
+    bad("trust", "each result failed");
+    bad("erase_block", "off the grid");
+    let mut rates = 0;
+    for said in json["body"]["conclusions"].as_array().unwrap() {
+        rates += usize::from(said["provisional"] == true);
+    }
+    let page =
+        shown(&json, "random_read", serde_json::json!({ "provisional": true, "verdict": "found" }));
+    let row = page.lines().find(|line| line.contains("random read")).unwrap();
+    assert!(row.starts_with("! ") && row.ends_with("provisional"), "{page}");
+    let marks = page.lines().filter(|line| line.ends_with("provisional")).count();
+    assert!((rates..=rates + 1).contains(&marks), "{rates}: {page}");
 }

@@ -2,7 +2,7 @@
 
 use block::{Bytes, DriveInfo, Extents, Nanos, Stack};
 use serde::{Deserialize, Serialize};
-use stats::{Better, Caveat, Proof, Quantity, Unit, Verdict};
+use stats::{Better, Caveat, Proof, Quantity, Remedy, Unit, Verdict};
 
 use crate::burst::Writes;
 use crate::cache;
@@ -48,6 +48,17 @@ impl Body {
     /// True when a headline was refuted: the answer of the run is no.
     pub fn refuted(&self) -> bool {
         self.tests.iter().any(|t| !t.headline)
+    }
+
+    /// The doubt that shows that acknowledged writes are lost with power: the drive says that its cache is volatile, and a durable
+    /// write does not wait for what is below it.
+    pub fn unsafe_cache(&self) -> Option<&Caveat> {
+        let is_volatile = Remedy::ProveFlushes { volatile_cache: Some(true) };
+        self.caveats.iter().find(|caveat| match caveat.code.as_str() {
+            "flush_too_short" => true,
+            "flush_for_nothing" => caveat.remedy == is_volatile,
+            _ => false,
+        })
     }
 
     /// False of a mark that was stopped before a run of it counted: then nothing in it is a result.

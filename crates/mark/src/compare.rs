@@ -16,7 +16,7 @@ use stats::remedy::Run;
 use stats::{Caveat, Contrast, Design, ERROR_MAX, Judged, Modes, Withheld, judge, two_modes};
 
 use crate::body::CONFIDENCE;
-use crate::body::{Body, Setup, Test};
+use crate::body::{Body, Reliability, Setup, Test};
 use crate::imported::Told;
 
 pub use comparison::{ComparedTest, Comparison, Figures, Pair, Ranked, Side, SideSession, Verdict};
@@ -180,6 +180,7 @@ fn figures(test: &Test) -> Figures {
     let modes = two_modes(&rates(test), MODES_SEED);
     Figures {
         headline: test.headline,
+        provisional: test.reliability() == Reliability::Provisional,
         reached: test.proofs.reached.verdict,
         mb_s: test.mb_s,
         latency_ns: test.latency_ns,

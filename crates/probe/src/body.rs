@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use stats::{Caveat, Lenient};
 use workload::plan::Region;
 
-use crate::advice::Advice;
+use crate::advice::{Advice, Subject};
 use crate::claims::Checked;
 use crate::desk::Spent;
 use crate::evidence::Evidence;
@@ -66,6 +66,12 @@ impl Body {
         };
         let is_less = bound < self.target.capacity_bytes;
         (is_less && self.findings.iter().any(is_unknown)).then_some(bound)
+    }
+
+    /// Places of partitions that begin, or whose clusters begin, within an erase block; `None` where there are none.
+    pub fn off_grid(&self) -> Option<&str> {
+        let is_off = |advice: &&Advice| advice.topic == Subject::Partitions;
+        self.advice.iter().find(is_off).map(|advice| advice.why.as_str())
     }
 
     /// True when something was asked for and nothing was found.

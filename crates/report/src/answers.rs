@@ -64,6 +64,8 @@ pub struct Answer {
     pub reason: String,
     /// Whether it is good or bad for the user.
     pub assessment: Assessment,
+    /// True of a value that is not confirmed.
+    pub is_provisional: bool,
 }
 
 /// What an answer says.
@@ -138,13 +140,18 @@ fn line(page: &mut Page, answer: &Answer, style: Style) {
         Assessment::Neutral => ("✓", Ansi::new()),
         Assessment::Bad => ("✗", RED),
     };
+    let is_bad = answer.assessment == Assessment::Bad;
+    let (found, tone) =
+        if answer.is_provisional && !is_bad { ("!", YELLOW) } else { (found, tone) };
     let (sign, colour, value) = match &answer.said {
         Said::Value(quantity) => (found, tone, number::value(quantity, style.rate)),
         Said::Word(word) => (found, tone, word.clone()),
         Said::None => ("–", DIM, "none".to_owned()),
         Said::Unknown => ("?", YELLOW, "unknown".to_owned()),
     };
+    let (sign, colour) = if is_bad { (found, tone) } else { (sign, colour) };
     let sure = answer.confidence.map_or(String::new(), confidence);
+    let sure = if answer.is_provisional { format!("{sure} provisional") } else { sure };
     let name = format!(" {:<NAME$} ", answer.name);
     let value = paint(BOLD, &format!("{value:>VALUE$}"));
     page.line(&(paint(colour, sign) + name + value + "  " + sure));
@@ -186,6 +193,7 @@ mod tests {
             reason: "reads across it take longer than any others of the drive, and the step stands in all rows above"
                 .to_owned(),
             assessment: Assessment::Neutral,
+            is_provisional: name == "rate",
         }
         };
         let page = Answers {
@@ -196,6 +204,7 @@ mod tests {
                 answer("erase block", Said::Value(bytes(8.0 * 1_048_576.0)), Some(0.99999)),
                 answer("page", Said::Unknown, None),
                 answer("fat zone", Said::None, Some(0.982)),
+                answer("rate", Said::Word("530 MB/s".to_owned()), Some(0.95)),
             ],
             remarks: vec![("says of itself".to_owned(), "AU_SIZE 4 MiB".to_owned())],
             advice: vec![ToDo {
@@ -212,6 +221,7 @@ mod tests {
         assert!(plain.contains("✓ erase block          8 MiB  > 99.9%\n"), "{plain}");
         assert!(plain.contains("? page               unknown\n"), "{plain}");
         assert!(plain.contains("– fat zone              none  98.2%\n"), "{plain}");
+        assert!(plain.contains("! rate              530 MB/s  95.0% provisional\n"), "{plain}");
         // What is lost is said on the line before the command that loses it.
         let lines = "  ! this erases /dev/sdb: partition 1\n  mkfs.ext4 -E stride=4\n    allocation keeps to it\n";
         assert!(plain.contains(lines), "{plain}");
@@ -227,6 +237,7 @@ mod tests {
             confidence: None,
             reason: "seen".to_owned(),
             assessment,
+            is_provisional: false,
         };
         let page = Answers {
             title: "drivescope survey: a drive".to_owned(),
@@ -236,6 +247,7 @@ mod tests {
                 answer("good", Assessment::Good),
                 answer("plain", Assessment::Neutral),
                 answer("bad", Assessment::Bad),
+                Answer { said: Said::Unknown, ..answer("worse", Assessment::Bad) },
             ],
             remarks: Vec::new(),
             advice: Vec::new(),
@@ -249,6 +261,7 @@ mod tests {
         let plain = text.plain();
         let at = |text: &str| plain.find(text).unwrap();
         assert!(at("✗ COUNTERFEIT: do not use it\n") < at("✗ bad"), "{plain}");
-        assert!(at("✗ bad") < at("✓ good") && at("✓ good") < at("✓ plain"), "{plain}");
+        assert!(at("✗ bad") < at("✗ worse") && at("✗ worse") < at("✓ good"), "{plain}");
+        assert!(at("✓ good") < at("✓ plain"), "{plain}");
     }
 }

@@ -103,4 +103,6 @@ pub struct Entry {
     pub facts: Vec<(String, String)>,
     /// Sentences with a tone each.
     pub notes: Vec<(Tone, String)>,
+    /// True where bad ones come before the facts: they are the answer.
+    pub leads: bool,
 }

@@ -56,6 +56,7 @@ pub fn render_tables(tables: &Tables, style: Style) -> Styled {
     for fact in &tables.facts {
         page.wrapped("  ", fact, DIM);
     }
+    page.bad(tables.tone, &tables.closing);
     for table in &tables.tables {
         page.blank();
         draw(&mut page, table, style.width);

@@ -69,6 +69,7 @@ pub fn render_sheet(sheet: &Sheet, style: Style) -> Styled {
     for fact in &sheet.facts {
         page.wrapped("  ", fact, DIM);
     }
+    page.bad(sheet.tone, &sheet.closing);
     for group in &sheet.groups {
         page.blank();
         page.group(group);
@@ -236,9 +237,19 @@ impl Page {
         }
     }
 
+    /// A sentence that is bad for the user, over all that it rests on.
+    pub(crate) fn bad(&mut self, tone: Tone, sentence: &str) {
+        if tone == Tone::Bad {
+            self.blank();
+            self.wrapped("", &format!("✗ {sentence}"), of_tone(tone).bold());
+        }
+    }
+
     fn entry(&mut self, entry: &Entry) {
         let lead = paint(BOLD, &entry.title) + "  ";
         self.hanging(&lead, "  ", &entry.summary, Ansi::new());
+        let leads = |note: &&(Tone, String)| entry.leads && note.0 == Tone::Bad;
+        entry.notes.iter().filter(leads).for_each(|note| self.note(note));
         let name = entry
             .facts
             .iter()
@@ -253,20 +264,22 @@ impl Page {
                 false => self.hanging(&lead, &" ".repeat(name + 4), value, Ansi::new()),
             }
         }
-        for (tone, note) in &entry.notes {
-            let sign = match tone {
-                Tone::Good => "✓",
-                Tone::Mixed => "!",
-                Tone::Bad => "✗",
-            };
-            let lead = Styled::from("  ") + paint(of_tone(*tone), sign) + " ";
-            match note.split_once(COMMAND).filter(|(why, _)| why.ends_with(": ")) {
-                Some((why, words)) => {
-                    self.hanging(&lead, "    ", why.trim_end(), Ansi::new());
-                    self.line(&(Styled::from("    ") + COMMAND + words));
-                }
-                None => self.hanging(&lead, "    ", note, Ansi::new()),
+        entry.notes.iter().filter(|note| !leads(note)).for_each(|note| self.note(note));
+    }
+
+    fn note(&mut self, (tone, note): &(Tone, String)) {
+        let sign = match tone {
+            Tone::Good => "✓",
+            Tone::Mixed => "!",
+            Tone::Bad => "✗",
+        };
+        let lead = Styled::from("  ") + paint(of_tone(*tone), sign) + " ";
+        match note.split_once(COMMAND).filter(|(why, _)| why.ends_with(": ")) {
+            Some((why, words)) => {
+                self.hanging(&lead, "    ", why.trim_end(), Ansi::new());
+                self.line(&(Styled::from("    ") + COMMAND + words));
             }
+            None => self.hanging(&lead, "    ", note, Ansi::new()),
         }
     }
 }
@@ -317,6 +330,7 @@ mod tests {
                     ("command".to_owned(), format!("{COMMAND}{evil}")),
                 ],
                 notes: vec![(Tone::Bad, evil.clone()), (Tone::Bad, format!("x: {COMMAND}{evil}"))],
+                leads: false,
             }],
             empty: String::new(),
         };

@@ -29,6 +29,8 @@ pub enum Topic {
     FatZone,
     /// Reads that are served at once.
     Parallelism,
+    /// Partitions beside the grid of erase blocks.
+    Partitions,
     /// What the drive really holds, in bytes.
     RealCapacity,
     /// Bits in a cell.
@@ -75,6 +77,7 @@ impl Topic {
             Topic::OpenUnitsRandom => "open_units_random",
             Topic::FatZone => "fat_zone",
             Topic::Parallelism => "parallelism",
+            Topic::Partitions => "partitions",
             Topic::RealCapacity => "real_capacity",
             Topic::CellType => "cell_type",
             Topic::SlcCache => "slc_cache",
@@ -134,6 +137,9 @@ pub struct Conclusion {
     /// Whether it is good or bad for the user: `good`, `neutral`, `bad`.
     #[serde(default)]
     pub assessment: Assessment,
+    /// True of a measured rate of which a proof is missing, or speaks against its value: it is not confirmed.
+    #[serde(default)]
+    pub provisional: bool,
 }
 
 impl Conclusion {
@@ -148,6 +154,7 @@ impl Conclusion {
             evidence: Vec::new(),
             advice: Vec::new(),
             assessment: Assessment::Neutral,
+            provisional: false,
         }
     }
 

@@ -23,7 +23,9 @@ fn of_drive(health: &Health) -> Conclusion {
             Conclusion::unknown(topic, format!("{name} does not tell: {why}"))
         }
         standing => {
-            let worst = health.findings.iter().find(grave).map(|finding| finding.cause.clone());
+            let is_bad = |finding: &&Finding| finding.is_bad();
+            let worst = health.findings.iter().find(is_bad).or(health.findings.iter().find(grave));
+            let worst = worst.map(|finding| finding.cause.clone());
             let (word, statement) = match (standing, worst) {
                 (Standing::Bad, worst) => {
                     ("bad", worst.unwrap_or_else(|| "it says that it fails".to_owned()))
@@ -54,7 +56,7 @@ fn of_drive(health: &Health) -> Conclusion {
     });
     let assessment = match health.standing {
         Standing::Good => Assessment::Good,
-        Standing::Bad => Assessment::Bad,
+        _ if health.is_bad() => Assessment::Bad,
         _ => Assessment::Neutral,
     };
     let said = Conclusion { advice: advice.collect(), ..said }.assessed(assessment);

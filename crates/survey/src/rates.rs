@@ -1,7 +1,7 @@
 //! Rates, what outstanding requests bring, and the slowest reads: from the quick benchmark and its proofs.
 
 use mark::Direction;
-use mark::body::Test;
+use mark::body::{Reliability, Test};
 use probe::Verdict;
 use stats::{Better, Quantity, Unit, Verdict as Proof};
 
@@ -112,7 +112,9 @@ fn rate(topic: Topic, test: &Test, region: &str) -> Conclusion {
         )
     };
     let sure = quantity.low.map(|_| quantity.confidence);
-    Conclusion::found(topic, statement, Value::Number(quantity), sure).seen("mark", proofs(test))
+    let said = Conclusion::found(topic, statement, Value::Number(quantity), sure);
+    Conclusion { provisional: test.reliability() != Reliability::Confirmed, ..said }
+        .seen("mark", proofs(test))
 }
 
 /// A run counts whole I/Os: where it has few, its rate is known to one of them at either end, however well the runs

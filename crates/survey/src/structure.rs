@@ -58,7 +58,16 @@ pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
             _ => said,
         })
     });
-    answers.chain(parallelism(seen)).collect()
+    answers.chain(partitions(seen)).chain(parallelism(seen)).collect()
+}
+
+/// Partitions that begin within an erase block: each file then costs more than its own blocks. Of those on the grid nothing is
+/// said but what is advised.
+fn partitions(seen: &Seen<'_>) -> Option<Conclusion> {
+    let why = seen.probes.iter().find_map(|body| body.off_grid())?;
+    let word = Value::Word("off the grid".to_owned());
+    let said = Conclusion::found(Topic::Partitions, why, word, None).assessed(Assessment::Bad);
+    Some(said.seen("probe", why).advise("partition it again: the probe's advice has the command"))
 }
 
 /// What a probe's answer is as a conclusion; `words` says what a value means.

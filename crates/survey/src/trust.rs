@@ -31,16 +31,16 @@ pub fn conclude(seen: &Seen<'_>) -> Option<Conclusion> {
         mark.caveats.len() + seen.probes.iter().map(|body| body.caveats.len()).sum::<usize>();
     let told = format!("{all} rates with six proofs each; {caveats} doubts of all parts");
     let (word, assessment, statement) = match doubtful {
-        0 => ("yes", Assessment::Good, format!("none of the six proofs of {all} rates is refuted")),
+        0 => ("yes", Assessment::Good, format!("no proof of the {all} results is refuted")),
         some if some == all => (
             "no",
             Assessment::Bad,
-            format!("of each of {all} rates a proof is refuted: {}", named.join(", ")),
+            format!("each of {all} results failed a check: {}", named.join(", ")),
         ),
         some => (
             "in part",
             Assessment::Neutral,
-            format!("of {some} of {all} rates a proof is refuted: {}", named.join(", ")),
+            format!("{some} of {all} results failed a check: {}", named.join(", ")),
         ),
     };
     let said = Conclusion::found(topic, statement, Value::Word(word.to_owned()), None);

@@ -3,7 +3,7 @@
 use probe::{Name, Verdict};
 use pts::body::{Body, Ours};
 use stats::steady;
-use stats::{Better, Quantity, Unit};
+use stats::{Assessment, Better, Quantity, Unit};
 
 use crate::conclusion::{Conclusion, Topic, Value};
 use crate::rates::number;
@@ -31,7 +31,13 @@ pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
 fn rate(body: &Body, ours: &Ours) -> Conclusion {
     let topic = Topic::SteadyWrite;
     let Some(value) = ours.value.filter(|_| ours.verdict == steady::Verdict::Yes) else {
-        return Conclusion::unknown(topic, format!("it is not steady yet: {}", ours.reason));
+        let assessment = match ours.verdict == steady::Verdict::No {
+            true => Assessment::Bad,
+            false => Assessment::Neutral,
+        };
+        let when = if assessment == Assessment::Bad { "" } else { " yet" };
+        return Conclusion::unknown(topic, format!("it is not steady{when}: {}", ours.reason))
+            .assessed(assessment);
     };
     let quantity = Quantity {
         low: Some(value.low),

@@ -183,7 +183,13 @@ fn row(test: &ComparedTest, pair: &Pair, comparison: &Comparison) -> Row {
     };
     let mut cells = vec![to, of, ratio].into_iter().map(Cell::Value).collect::<Vec<_>>();
     cells.extend([Cell::Interval(ratio), Cell::Word(pair.outcome.word())]);
-    let detail = vec![said(pair, judged, comparison.session_offset_percent), latency(pair)];
+    let is_open = |index: &usize| side(*index).is_some_and(|figures| figures.provisional);
+    let open: Vec<String> = [pair.to, pair.of].into_iter().filter(is_open).map(letter).collect();
+    let open = match open.is_empty() {
+        true => String::new(),
+        false => format!("provisional: the number of {}", open.join(" and of ")),
+    };
+    let detail = vec![said(pair, judged, comparison.session_offset_percent), latency(pair), open];
     let detail = detail.into_iter().filter(|line| !line.is_empty()).collect();
     Row { name, standing: Standing::Stands(cells), detail, proofs: vec![] }
 }
@@ -284,11 +290,15 @@ fn closing(comparison: &Comparison) -> (String, Tone) {
     if withdrawn == all {
         return ("No number of the sides can be compared.".to_owned(), Tone::Bad);
     }
+    // Green only where all that is compared is confirmed.
+    let figures = || comparison.tests.iter().flat_map(|test| test.sides.iter().flatten());
+    let is_confirmed = figures().all(|figures| figures.headline && !figures.provisional);
     if equivalent == all {
         let what = if all == 1 { "The number is" } else { "All numbers are" };
-        return (format!("{what} equivalent."), Tone::Good);
+        let tone = if is_confirmed { Tone::Good } else { Tone::Mixed };
+        return (format!("{what} equivalent."), tone);
     }
-    let tone = if faster + slower > 0 { Tone::Good } else { Tone::Mixed };
+    let tone = if faster + slower > 0 && is_confirmed { Tone::Good } else { Tone::Mixed };
     if comparison.sides.len() > 2 {
         return (fastest(comparison), tone);
     }

@@ -28,6 +28,7 @@ fn entry(device: &Device, flags: &str) -> Entry {
         summary: summary.join(", "),
         facts: facts(device),
         notes: notes(device, flags),
+        leads: false,
     }
 }
 

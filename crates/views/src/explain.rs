@@ -24,12 +24,14 @@ pub fn listing(explained: &Explained) -> Listing {
                 (Tone::Mixed, format!("{whom}{} → {}", caveat.cause, remedies::sentence(caveat)))
             })
             .collect(),
+        leads: false,
     });
     entries.push(Entry {
         title: "Instead".to_owned(),
         summary: String::new(),
         facts: Vec::new(),
         notes: explained.equivalent.differs.iter().map(|text| (Tone::Good, text.clone())).collect(),
+        leads: false,
     });
     Listing { entries, empty: String::new() }
 }
@@ -82,7 +84,7 @@ fn entry(explained: &Explained, job: &Job) -> Entry {
     } else {
         tool(explained.tool).to_owned()
     };
-    Entry { title: job.name.clone(), summary, facts, notes: Vec::new() }
+    Entry { title: job.name.clone(), summary, facts, notes: Vec::new(), leads: false }
 }
 
 fn bytes(amount: Amount) -> String {

@@ -43,7 +43,13 @@ fn entry(drive: &Health) -> Entry {
     let worth_knowing = drive.findings.iter().filter(|f| f.severity == Severity::Note);
     facts.extend(worth_knowing.map(|finding| ("note".to_owned(), sentence(finding))));
     facts.extend(not_told(&drive.missing));
-    Entry { title: drive.device.clone(), summary: summary.join(", "), facts, notes: notes(drive) }
+    Entry {
+        title: drive.device.clone(),
+        summary: summary.join(", "),
+        facts,
+        notes: notes(drive),
+        leads: true,
+    }
 }
 
 fn bytes(count: Bytes) -> String {
@@ -55,23 +61,24 @@ fn sentence(finding: &Finding) -> String {
 }
 
 fn notes(drive: &Health) -> Vec<(Tone, String)> {
-    let tone = |severity| match severity {
-        Severity::Critical => Some(Tone::Bad),
-        Severity::Warning => Some(Tone::Mixed),
+    let tone = |finding: &Finding| match finding.severity {
+        _ if finding.is_bad() => Some(Tone::Bad),
+        Severity::Critical | Severity::Warning => Some(Tone::Mixed),
         Severity::Note => None,
     };
-    let graver = drive.findings.iter().filter_map(|f| Some((tone(f.severity)?, sentence(f))));
-    let mut notes: Vec<_> = graver.collect();
-    let (tone, words) = match drive.standing {
+    let (verdict, words) = match drive.standing {
         Standing::Good => (Tone::Good, "good: it judges itself so, and nothing speaks against it"),
-        Standing::Attention => (Tone::Mixed, "attention: it has not failed, and see above"),
+        Standing::Attention if drive.is_bad() => {
+            (Tone::Bad, "worn or damaged: it has not failed, and see below")
+        }
+        Standing::Attention => (Tone::Mixed, "attention: it has not failed, and see below"),
         Standing::Bad => (Tone::Bad, "bad: it fails, or says that it will"),
         Standing::NotTold => {
             (Tone::Mixed, "not told: it does not judge itself, so neither good nor bad is known")
         }
     };
-    notes.push((tone, words.to_owned()));
-    notes
+    let graver = drive.findings.iter().filter_map(|f| Some((tone(f)?, sentence(f))));
+    std::iter::once((verdict, words.to_owned())).chain(graver).collect()
 }
 
 fn common(drive: &Health) -> Facts {
@@ -256,6 +263,7 @@ fn tables(detail: &AtaDetail) -> Vec<Entry> {
         summary: summary.to_owned(),
         facts,
         notes: Vec::new(),
+        leads: false,
     };
     let vendors = "the vendor's own, of doubtful unit: number, raw, name, normalised value";
     let all = [
@@ -350,7 +358,7 @@ fn changed(drive: &Health, change: Option<&Change>) -> Entry {
             if facts.is_empty() { "nothing that it counts".to_owned() } else { String::new() }
         }
     };
-    Entry { title: format!("{}: changed since", drive.device), summary, facts, notes }
+    Entry { title: format!("{}: changed since", drive.device), summary, facts, notes, leads: false }
 }
 
 fn growth(counter: &CounterChange) -> (String, String) {

@@ -70,6 +70,7 @@ fn whole(imported: &Imported) -> Entry {
         summary: imported.format.clone(),
         facts,
         notes,
+        leads: false,
     }
 }
 
@@ -79,6 +80,7 @@ fn settled(imported: &Imported) -> Entry {
         summary: String::new(),
         facts: Vec::new(),
         notes: imported.settled.iter().map(|said| (Tone::Good, said.clone())).collect(),
+        leads: false,
     }
 }
 
@@ -104,5 +106,6 @@ fn spaces(imported: &Imported) -> Entry {
         summary: count(imported.spaces.len() as u64),
         facts,
         notes: Vec::new(),
+        leads: false,
     }
 }

@@ -65,6 +65,7 @@ fn entry(judged: &Judged) -> Entry {
             .unwrap_or_else(|| recorded.format.words().to_owned()),
         facts,
         notes: notes(judged),
+        leads: false,
     }
 }
 

@@ -35,6 +35,9 @@ fn caveats(verb: &str, body: &Body) -> Vec<Caveat> {
 
 /// The result in one line, for a list of runs.
 pub fn headline(body: &Body) -> String {
+    if let Some(warning) = unsafe_cache(body) {
+        return warning;
+    }
     let confirmed = |test: &&Test| test.reliability() == Reliability::Confirmed;
     let stand = match &body.imported {
         Some(imported) => format!("as {} tells", imported.tool),
@@ -295,6 +298,23 @@ fn withdrawn(test: &Test, median: Quantity, body: &Body, rate: RateUnit) -> Stan
 
 /// One sentence, and how good it is.
 fn closing(body: &Body) -> (String, Tone) {
+    let (sentence, tone) = reliability(body);
+    match unsafe_cache(body) {
+        Some(warning) => (format!("{warning}. {sentence}"), Tone::Bad),
+        None => (sentence, tone),
+    }
+}
+
+/// A cache that loses acknowledged writes, in one sentence without a full stop.
+fn unsafe_cache(body: &Body) -> Option<String> {
+    let caveat = body.unsafe_cache()?;
+    // Of flash, time alone does not show whether capacitors keep the cache.
+    let unless = if caveat.code == "flush_too_short" { "" } else { ", unless capacitors keep it" };
+    Some(format!("UNSAFE WRITE CACHE{unless}: {}", caveat.cause))
+}
+
+/// How far the results can be relied on, in one sentence.
+fn reliability(body: &Body) -> (String, Tone) {
     let tests = body.tests.len();
     if let Some(imported) = &body.imported {
         return (super::imported::closing(imported, tests), Tone::Mixed);

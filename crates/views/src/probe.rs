@@ -108,19 +108,20 @@ fn facts(body: &Body) -> Vec<String> {
     ]
 }
 
-/// A drive that holds less than it reports, in one sentence.
+/// A drive that holds less than it reports, or whose partitions begin within an erase block, in one sentence.
 fn warning(body: &Body) -> Option<String> {
     let reported = body.target.capacity_bytes;
     let found = body.smaller_capacity().map(|found| counterfeit(found, reported));
     let lost = || body.evidence.full.as_ref().and_then(full::lost);
     let damaged = || Some(format!("DAMAGED OR COUNTERFEIT: {}; do not use it", lost()?));
-    found.or_else(damaged).or_else(|| {
+    let found = found.or_else(damaged).or_else(|| {
         let (bound, reported) = (body.capacity_bound()?, number::bytes(reported.0 as f64));
         let bound = number::bytes(bound.0 as f64);
         Some(format!(
             "COUNTERFEIT: holds at most {bound} of the {reported} it reports; do not use it"
         ))
-    })
+    });
+    found.or_else(|| Some(format!("PARTITION OFFSET: {}", body.off_grid()?)))
 }
 
 /// What a drive is that holds `found` of the bytes that it reports.
@@ -165,6 +166,7 @@ fn answer(finding: &Finding, assessment: Assessment) -> Answer {
         confidence: finding.confidence,
         reason: finding.reason.clone(),
         assessment,
+        is_provisional: false,
     }
 }
 

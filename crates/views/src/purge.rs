@@ -16,6 +16,10 @@ type Notes = Vec<(Tone, String)>;
 pub fn listing(body: &Body) -> Listing {
     let mut entries = vec![offered(body)];
     entries.extend(body.outcome.as_ref().map(|outcome| done(body, outcome)));
+    // A purge that failed, or kept data, comes first.
+    if !body.is_good() {
+        entries.reverse();
+    }
     Listing { entries, empty: String::new() }
 }
 
@@ -32,7 +36,7 @@ fn offered(body: &Body) -> Entry {
     if body.outcome.is_none() {
         notes.push((Tone::Mixed, "a dry run: nothing was done".to_owned()));
     }
-    Entry { title: device.name.clone(), summary: summary.join(", "), facts, notes }
+    Entry { title: device.name.clone(), summary: summary.join(", "), facts, notes, leads: false }
 }
 
 /// The methods that were not used; those that are missing for one reason on one line.
@@ -82,7 +86,7 @@ fn done(body: &Body, outcome: &Outcome) -> Entry {
         (tone, _) => tone,
     };
     notes.push((tone, format!("{status}; {}", verdict_words(outcome.verdict()))));
-    Entry { title: "purge".to_owned(), summary: String::new(), facts, notes }
+    Entry { title: "purge".to_owned(), summary: String::new(), facts, notes, leads: true }
 }
 
 /// What the drive said before and afterwards.

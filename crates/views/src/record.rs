@@ -15,6 +15,7 @@ pub fn listing(body: &Body) -> Listing {
         summary: format!("for {}", number::nanoseconds(body.duration_ns.0 as f64)),
         facts: facts(body),
         notes: notes(body),
+        leads: false,
     };
     Listing { entries: vec![entry], empty: String::new() }
 }

@@ -13,6 +13,7 @@ pub fn listing(dir: &Path, runs: &record::Listing) -> Listing {
         summary: String::new(),
         facts: Vec::new(),
         notes: vec![(Tone::Bad, format!("cannot be read: {why}"))],
+        leads: false,
     }));
     Listing { entries, empty: format!("No run is recorded in {}.", dir.display()) }
 }
@@ -37,7 +38,7 @@ fn row(row: &Row) -> Entry {
     }
     let result = Some(&row.headline).filter(|headline| !headline.is_empty());
     let facts = result.map(|result| ("result".to_owned(), result.clone())).into_iter().collect();
-    Entry { title: row.id.to_string(), summary: summary.join(", "), facts, notes }
+    Entry { title: row.id.to_string(), summary: summary.join(", "), facts, notes, leads: false }
 }
 
 fn state(state: State, live: bool) -> (&'static str, Tone) {
@@ -100,6 +101,7 @@ pub fn about(run: &Run, integrity: &Integrity, live: bool, unfinished: &[String]
         summary: word.trim_end_matches(',').to_owned(),
         facts: facts.map(|(name, value)| (name.to_owned(), value)).collect(),
         notes,
+        leads: false,
     };
     Listing { entries: vec![entry], empty: String::new() }
 }

@@ -50,9 +50,13 @@ pub fn headline(body: &Body) -> String {
 
 /// The gravest conclusion against the drive, in one sentence.
 pub fn warning(body: &Body) -> Option<String> {
-    let mut bad = body.conclusions.iter().filter(|said| said.assessment == Assessment::Bad);
-    let first = bad.clone().find(|said| said.topic == Topic::RealCapacity);
-    let said = first.or_else(|| bad.find(|said| said.topic != Topic::Trust))?;
+    let bad = body.conclusions.iter().filter(|said| said.assessment == Assessment::Bad);
+    let said = bad.min_by_key(|said| match said.topic {
+        Topic::RealCapacity => 0,
+        Topic::Health => 1,
+        Topic::Trust => 3,
+        _ => 2,
+    })?;
     Some(match (said.topic, &said.value) {
         (Topic::RealCapacity, Some(Value::Number(found))) => {
             super::probe::counterfeit(Bytes(found.value as u64), body.target.capacity_bytes)
@@ -87,13 +91,19 @@ fn answer(said: &Conclusion) -> Answer {
                     None => Said::Value(*quantity),
                 }
             }
-            (Verdict::Found, Some(Value::Word(word))) => Said::Word(word.clone()),
+            (Verdict::Found, Some(Value::Word(word))) => Said::Word(match word.as_str() {
+                _ if said.topic != Topic::Trust => word.clone(),
+                "yes" => "good".to_owned(),
+                "no" => "poor".to_owned(),
+                _ => "mixed".to_owned(),
+            }),
             (Verdict::None, _) => Said::None,
             _ => Said::Unknown,
         },
         confidence: said.confidence,
         reason: format!("{}.", said.statement),
         assessment: said.assessment,
+        is_provisional: said.provisional,
     }
 }
 
@@ -136,6 +146,7 @@ fn name(topic: Topic) -> &'static str {
         Topic::OpenUnitsRandom => "open AUs, random",
         Topic::FatZone => "FAT zone",
         Topic::Parallelism => "served at once",
+        Topic::Partitions => "partitions",
         Topic::RealCapacity => "real capacity",
         Topic::CellType => "cells",
         Topic::SlcCache => "SLC cache",
@@ -150,7 +161,7 @@ fn name(topic: Topic) -> &'static str {
         Topic::SteadyWrite => "steady writes",
         Topic::OverProvisioning => "spare medium",
         Topic::Health => "health",
-        Topic::Trust => "to be trusted",
+        Topic::Trust => "reliability",
     }
 }
 
@@ -207,6 +218,7 @@ pub fn plan(planned: &Planned) -> Styled {
         summary: planned.chosen.clone().unwrap_or_default(),
         facts,
         notes: Vec::new(),
+        leads: false,
     };
     report::render_listing(
         &Listing { entries: vec![entry], empty: String::new() },

@@ -52,6 +52,17 @@ pub enum Standing {
 /// Life used, in percent, from which an end is near.
 const LIFE_NEARLY_USED_PERCENT: u32 = 90;
 
+/// Codes of warnings that last: wear at its end, and data that were lost.
+const LASTING: [&str; 5] =
+    ["life_used_up", "media_errors", "attribute_used_up", "pending_sectors", "reserve_low"];
+
+impl Finding {
+    /// True of a failure, of wear at its end and of data that were lost: it is bad for the user, and does not pass as heat does.
+    pub fn is_bad(&self) -> bool {
+        self.severity == Severity::Critical || LASTING.contains(&self.code.as_str())
+    }
+}
+
 const SAVE: &str = "save the data on it now, and replace it";
 const REPLACE: &str = "plan its replacement";
 

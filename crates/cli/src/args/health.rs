@@ -23,8 +23,8 @@ Examples:
 Asking changes nothing on the drive, and wakes no disk that rests. A drive that
 does not judge itself is said to be \"not told\", and never good.
 
-Exit codes: 0 done; 1 done, and a drive fails or says that it will; 2 wrong use
-or environment.")]
+Exit codes: 0 done; 1 done, and a drive fails, says that it will, is worn out or
+has lost data; 2 wrong use or environment.")]
 pub struct HealthArgs {
     /// Device, or what lies on one; virtual drive; recorded commands (commands:FILE)
     /// [default: list the devices]

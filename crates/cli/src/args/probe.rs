@@ -29,8 +29,8 @@ Examples:
 Whether it holds what it states, and how fast it writes for long, are asked by
 themselves: probe capacity, probe speed-class.
 
-Answers are found, none or unknown. Exit code 1: nothing was found, or the drive
-holds less than it reports.")]
+Answers are found, none or unknown. Exit code 1: nothing was found, the drive
+holds less than it reports, or a partition begins within an erase block.")]
 pub struct ProbeArgs {
     /// One probe instead of all
     #[command(subcommand)]

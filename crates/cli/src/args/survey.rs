@@ -24,9 +24,10 @@ Examples:
 Each part is a run of its own, which the survey names. Without a target, and
 where the current directory cannot be measured, a virtual drive is taken.
 
-Exit codes: 0 done; 1 done, and nothing was concluded or the drive is bad (it
-holds less than it reports, or its health is bad); 2 wrong use or environment;
-3 refused for safety; 130 stopped by Ctrl-C.")]
+Exit codes: 0 done; 1 done, and nothing was concluded or something is bad (it
+holds less than it reports, is failing or worn, has a partition off the grid of
+erase blocks, is never steady, or no result passed its checks); 2 wrong use or
+environment; 3 refused for safety; 130 stopped by Ctrl-C.")]
 pub struct SurveyArgs {
     /// Directory, file, block device, or virtual drive (sim:usb-8m) [default: the current directory]
     #[arg(help_heading = "Target", add = BesideResume)]

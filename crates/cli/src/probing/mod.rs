@@ -339,7 +339,7 @@ impl Made<'_> {
             return Err(anyhow!(halt).context(body.target.name.clone()));
         }
         let is_fake = body.smaller_capacity().or(body.capacity_bound()).is_some();
-        let is_no = is_fake || body.found_nothing();
+        let is_no = is_fake || body.off_grid().is_some() || body.found_nothing();
         Ok(match (body.interrupted, is_no) {
             (true, _) => Exit::Interrupted,
             (false, true) => Exit::No,

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use bench::durable;
 use bench::originals;
 use bench::outputs;
-use block::health::{Change, Health, Standing};
+use block::health::{Change, Health};
 use block::{Layer, Leaf, Medium, Stack, WallClock};
 use drives::{Look, TargetSpec};
 use linux::health::{self, Manner, Protocol, Subject};
@@ -52,7 +52,7 @@ pub fn main(args: &HealthArgs) -> Result<Exit> {
             let name = args.since.as_deref().unwrap_or(Path::new("-"));
             format!("{}: nothing can be compared with it", name.display())
         })?;
-    let is_bad = drives.iter().any(|drive| drive.standing == Standing::Bad);
+    let is_bad = drives.iter().any(Health::is_bad);
     if args.json {
         let run_id = RunId::new(SystemClock.now(), u64::from(std::process::id()));
         let changes = changes.unwrap_or_default();

@@ -89,6 +89,9 @@ pub struct ComparedTest {
 pub struct Figures {
     /// False when *reached* or *pattern* is refuted: nothing can be held against it.
     pub headline: bool,
+    /// True when a proof is missing, or speaks against the value: it is not confirmed.
+    #[serde(default)]
+    pub provisional: bool,
     /// What the proof *reached* says: whether the bytes were the device's.
     pub reached: stats::Verdict,
     /// Throughput over the runs, in MB/s.

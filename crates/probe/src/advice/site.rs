@@ -93,7 +93,9 @@ pub(super) fn found(layout: &Layout, erase: u64) -> Option<Advice> {
             "this is partition {} of {}, which begins {start}: {what}",
             part.number, part.disk
         );
-        return Some(new(Subject::Partitions, None, why));
+        let is_on_grid = part.start.0.is_multiple_of(erase);
+        let subject = if is_on_grid { Subject::Keep } else { Subject::Partitions };
+        return Some(new(subject, None, why));
     }
     if layout.parts.is_empty() {
         return None;

@@ -116,6 +116,7 @@ pub fn plan(estimate: &Estimate) -> Listing {
         summary: "nothing is written yet".to_owned(),
         facts,
         notes,
+        leads: false,
     };
     Listing { entries: vec![entry], empty: String::new() }
 }

@@ -135,7 +135,10 @@ fn of_group(group: &report::Group, style: Style) -> Vec<Block> {
                 vec![Cell::default(); group.columns.len()]
             }
         };
-        cells.push(Cell::words(row.detail.join("; ")));
+        // Counts beside the numbers; sentences under the table, where a narrow page has a place for them.
+        let (counts, words) = row.detail.split_at(row.detail.len().min(1));
+        cells.push(Cell::words(counts.join("; ")));
+        notes.extend(words.iter().map(|words| format!("{}: {words}", row.name)));
         Row { name: row.name.clone(), cells }
     };
     let rows = group.rows.iter().map(&mut row).collect();
@@ -201,9 +204,16 @@ fn of_answers(answers: &Answers, style: Style) -> Vec<Block> {
             }
             Said::Word(word) => assessed(Cell::words(word.clone()), answer.assessment),
             Said::None => Cell::words("none"),
+            Said::Unknown if answer.assessment == Assessment::Bad => {
+                Cell::words("unknown").toned(Tone::Bad)
+            }
             Said::Unknown => Cell::words("unknown").toned(Tone::Mixed),
         };
-        let sure = answer.confidence.map_or(String::new(), report::confidence);
+        let said = if answer.is_provisional { said.toned(Tone::Mixed) } else { said };
+        let mut sure = answer.confidence.map_or(String::new(), report::confidence);
+        if answer.is_provisional {
+            sure.push_str(" provisional");
+        }
         let cells = vec![said, Cell::number(sure), Cell::words(answer.reason.clone())];
         Row { name: answer.name.clone(), cells }
     };

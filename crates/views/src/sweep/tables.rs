@@ -54,6 +54,7 @@ pub fn plan(planned: &Planned<'_>) -> Styled {
         summary: "nothing is measured yet".to_owned(),
         facts,
         notes: Vec::new(),
+        leads: false,
     };
     let listing = Listing { entries: vec![entry], empty: String::new() };
     render_listing(&listing, Style::default())

@@ -63,7 +63,13 @@ pub fn description(model: &ModelDescription) -> Result<Listing, serde_json::Erro
 }
 
 fn entry(title: &str, summary: &str, facts: Vec<(String, String)>) -> Entry {
-    Entry { title: title.to_owned(), summary: summary.to_owned(), facts, notes: Vec::new() }
+    Entry {
+        title: title.to_owned(),
+        summary: summary.to_owned(),
+        facts,
+        notes: Vec::new(),
+        leads: false,
+    }
 }
 
 /// Leaves out what says how a fault works that the drive has not, and names what a storm is made of.

@@ -38,6 +38,7 @@ pub fn listing(title: &str, span: Nanos, tally: &Tally) -> Listing {
         },
         facts: facts.map(|(_, name, value)| (name.to_owned(), value)).collect(),
         notes: Vec::new(),
+        leads: false,
     };
     Listing { entries: vec![entry], empty: String::new() }
 }
