@@ -51,7 +51,7 @@ pub use probe::{
 };
 pub use pts::{NamedTests, PtsArgs, PtsConsentArgs};
 pub use purge::{PurgeArgs, method as purge_method};
-pub use record::{RerunArgs, RunsArgs, RunsForm, RunsVerb};
+pub use record::{Repetitions, RerunArgs, RunsArgs, RunsForm, RunsVerb};
 pub use report::{ReportArgs, ShowArgs};
 pub use shell::{CompletionsArgs, ManArgs};
 pub use sim::{ServeArgs, SimArgs, SimVerb};

@@ -1,4 +1,4 @@
-//! A mark in the form of fio's `json+` (stat.c of version 3): a job for each counted run.
+//! A mark in the form of fio's `json+` (stat.c of version 3): a job for each test, of one of its runs.
 //!
 //! Figures are what fio would compute: `bw` in KiB/s, `bw_bytes` and `iops` over the run's length, latencies in the bins of
 //! its histogram and percentiles from those. What a record does not hold (CPU, `iodepth_level`, the ends of `slat_ns`) is 0 or
@@ -20,62 +20,125 @@ const PERCENTILES: [f64; 17] = [
 /// Whose layout it is.
 const LAYOUT: &str = "fio-3.33";
 
-/// A document of fio's form, and what is to be said of it.
+/// The run of each test that is its job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repetition {
+    /// That whose rate is nearest to the median.
+    Median,
+    /// That with the highest rate.
+    Best,
+    /// That with this number, from 1.
+    Number(usize),
+}
+
+impl Repetition {
+    fn of(self, test: &Test) -> Option<usize> {
+        let rates = || test.runs.iter().map(|run| run.mb_s).enumerate();
+        let median = test.mb_s.median.unwrap_or_default();
+        match self {
+            Repetition::Median => {
+                rates().min_by(|a, b| (a.1 - median).abs().total_cmp(&(b.1 - median).abs()))
+            }
+            Repetition::Best => rates().max_by(|a, b| a.1.total_cmp(&b.1)),
+            Repetition::Number(number) => rates().nth(number.checked_sub(1)?),
+        }
+        .map(|(at, _)| at)
+    }
+}
+
+/// A job, and the file that it goes to where each has one.
+pub struct Job {
+    /// As bench-fio names files: a directory for the block size, then load, depth and threads.
+    pub file: String,
+    value: Value,
+}
+
+/// Jobs of fio's form, and what is to be said of them.
 pub struct Exported {
-    /// The document.
-    pub document: Value,
-    /// How many jobs it has.
-    pub jobs: usize,
+    /// The jobs, in the order of the tests.
+    pub jobs: Vec<Job>,
     /// Tests whose numbers are no property of the drive.
     pub withdrawn: Vec<String>,
     /// What was withdrawn or left out, in words.
     pub notes: Vec<String>,
+    head: Value,
 }
 
-/// The document of `run`, whose result is `result`.
+impl Exported {
+    /// The document of all jobs.
+    pub fn document(&self) -> Value {
+        self.with(self.jobs.iter().map(|job| job.value.clone()).collect())
+    }
+
+    /// The document of `job` alone: plotters add up the jobs of a document.
+    pub fn of_one(&self, job: &Job) -> Value {
+        self.with(vec![job.value.clone()])
+    }
+
+    fn with(&self, jobs: Vec<Value>) -> Value {
+        let mut document = self.head.clone();
+        document["jobs"] = jobs.into();
+        document["disk_util"] = json!([]);
+        document
+    }
+}
+
+/// Jobs of `run`, whose result is `result`: of each test the run that `repetition` says.
 ///
 /// # Errors
 /// When a record's histogram is damaged, or no job is left.
-pub fn document(run: &Run, result: &Document<Body>) -> Result<Exported> {
+pub fn exported(run: &Run, result: &Document<Body>, repetition: Repetition) -> Result<Exported> {
     let (body, envelope) = (&result.body, &result.envelope);
-    let mut out = Exported { document: Value::Null, jobs: 0, withdrawn: vec![], notes: vec![] };
-    let mut jobs = Vec::new();
+    let (mut jobs, mut withdrawn, mut notes): (Vec<Job>, _, _) = (vec![], vec![], vec![]);
     let ways = ways(run, body);
     for (index, test) in body.tests.iter().enumerate() {
         let name = format!("{} {}", test.name, test.op);
-        if let Some(reason) = withdrawn(test) {
-            out.notes.push(format!("{name}: was withdrawn, and the job's desc says so: {reason}"));
-            out.withdrawn.push(name.clone());
+        let Some(number) = repetition.of(test) else {
+            let runs = report::number::counted(test.runs.len(), "run");
+            notes.push(format!("{name}: left out: it has {runs}"));
+            continue;
+        };
+        if let Some(reason) = self::withdrawn(test) {
+            notes.push(format!("{name}: was withdrawn, and the job's desc says so: {reason}"));
+            withdrawn.push(name.clone());
         }
-        for (number, made) in test.runs.iter().enumerate() {
-            let parts = Parts::of(run, body, index, number)?;
-            match sides(test, made, &parts) {
-                Some(sides) => {
-                    let place = (number, jobs.len());
-                    jobs.push(job(body, (test, ways[index]), place, &sides, &parts));
-                }
-                None => {
-                    let why = "a mix of reads and writes without histograms cannot be taken apart";
-                    out.notes.push(format!("{name}, run {}: left out: {why}", number + 1));
-                }
+        let parts = Parts::of(run, body, index, number)?;
+        match sides(test, &test.runs[number], &parts) {
+            Some(sides) => {
+                let place = (number, jobs.len());
+                let value = job(body, (test, ways[index]), place, &sides, &parts);
+                jobs.push(Job { file: file_of(&value, &jobs), value });
+            }
+            None => {
+                let why = "a mix of reads and writes without histograms cannot be taken apart";
+                notes.push(format!("{name}: left out: {why}"));
             }
         }
     }
     if jobs.is_empty() {
         bail!("{}: has no run that fio's form could hold", run.id);
     }
-    out.jobs = jobs.len();
     let seconds = record::seconds_of(&envelope.date).unwrap_or(0);
-    out.document = json!({
+    let head = json!({
         "fio version": LAYOUT,
         "timestamp": seconds,
         "timestamp_ms": seconds.saturating_mul(1000),
         "time": envelope.date,
         "drivescope": { "version": envelope.version, "run_id": envelope.run_id },
-        "jobs": jobs,
-        "disk_util": [],
     });
-    Ok(out)
+    Ok(Exported { jobs, withdrawn, notes, head })
+}
+
+/// A name that none of `others` has.
+fn file_of(job: &Value, others: &[Job]) -> String {
+    let option = |name: &str| job["job options"][name].as_str().unwrap_or_default();
+    let [bs, rw, depth, threads] = ["bs", "rw", "iodepth", "numjobs"].map(option);
+    let stem = format!("{bs}/{rw}-{depth}-{threads}");
+    let is_same = |other: &&Job| {
+        other.file.strip_prefix(&stem).is_some_and(|rest| rest == ".json" || rest.contains('-'))
+    };
+    let same = others.iter().filter(is_same).count();
+    if same == 0 { format!("{stem}.json") } else { format!("{stem}-{}.json", same + 1) }
 }
 
 /// For each test, whether its places were random: as its plan has it, whatever the step is called. Of what was imported
@@ -203,7 +266,7 @@ fn job(
     sides: &[Option<Side<'_>>; 2],
     parts: &Parts,
 ) -> Value {
-    let name = format!("{} {}, run {}", test.name, test.op, number + 1);
+    let name = format!("{} {}", test.name, test.op);
     let made = &test.runs[number];
     let elapsed_s = made.duration_ns.div_ceil(1_000_000_000);
     let side =
@@ -229,6 +292,7 @@ fn job(
         "latency_target": 0,
         "latency_percentile": 100.0,
         "latency_window": 0,
+        "drivescope": { "run": number + 1, "runs": test.runs.len() },
     });
     for (unit, table) in distribution(sides) {
         job[format!("latency_{unit}")] = table;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use block::EngineChoice;
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand, ValueEnum};
+use views::fio::Repetition;
 
 use super::{ConsentArgs, KeepArgs, OutputArgs, PlaceArgs, archive_file, named, share};
 
@@ -110,14 +111,18 @@ Examples:
     #[command(after_help = "\
 Examples:
   drivescope runs export last --output my-ssd.tar.gz
-  drivescope runs export last --format fio-json --output my-ssd.json")]
+  drivescope runs export last --format fio-json --output my-ssd.json
+  drivescope runs export last --format fio-json --output my-ssd/
+                                           a file for each test, for fio-plot
+  drivescope runs export last --format fio-json --run all -o my-ssd/")]
     Export {
         /// The runs [default: all]
         #[arg(value_name = "RUN")]
         runs: Vec<String>,
         #[command(flatten)]
         place: PlaceArgs,
-        /// Where to; - for standard output
+        /// Where to; - for standard output; in fio's form also a directory, for
+        /// a file per test
         #[arg(long, short, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(archive_file))]
         output: PathBuf,
         /// Write over a file that exists
@@ -126,6 +131,10 @@ Examples:
         /// In which form
         #[arg(long, value_enum, value_name = "FORM", default_value_t = RunsForm::Archive)]
         format: RunsForm,
+        /// In fio's form, which of a test's runs: median, best, a number from 1, or
+        /// all, each in a directory of its own
+        #[arg(long = "run", value_name = "WHICH", default_value = "median", value_parser = repetition)]
+        repetition: Repetitions,
         /// Print as JSON
         #[arg(long)]
         json: bool,
@@ -157,6 +166,27 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Runs of each test that are exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repetitions {
+    /// Each.
+    All,
+    /// One.
+    One(Repetition),
+}
+
+fn repetition(text: &str) -> Result<Repetitions, String> {
+    Ok(match text {
+        "all" => Repetitions::All,
+        "median" => Repetitions::One(Repetition::Median),
+        "best" => Repetitions::One(Repetition::Best),
+        number => match number.parse() {
+            Ok(number) if number > 0 => Repetitions::One(Repetition::Number(number)),
+            _ => return Err("expected median, best, all or a number from 1".to_owned()),
+        },
+    })
 }
 
 /// Forms that runs are exported in.

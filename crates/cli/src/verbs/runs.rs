@@ -19,10 +19,11 @@ use record::{Exported, Integrity, RecordError, Run, RunId, Runs, State};
 use report::{Style, Styled};
 use runner::recorder::document_of;
 use serde_json::{Value, json};
+use views::fio::Repetition;
 
 use printed::tell;
 
-use crate::args::{PlaceArgs, RunsForm, RunsVerb};
+use crate::args::{PlaceArgs, Repetitions, RunsForm, RunsVerb};
 use crate::exit::{Exit, Refused};
 use crate::known_drives::Named;
 use crate::recorded::whole_envelope;
@@ -40,12 +41,13 @@ pub fn main(verb: &RunsVerb) -> Result<Exit> {
         RunsVerb::List { drive, place, json } => list(drive.as_deref(), place, *json),
         RunsVerb::Show { run, place, json, mib } => show(run, place, *json, *mib),
         RunsVerb::Rm { runs, place, yes, json } => remove(runs, place, *yes, *json),
-        RunsVerb::Export { runs, place, output, force, format: RunsForm::Archive, json } => {
-            export(runs, place, (output, *force), *json)
-        }
-        RunsVerb::Export { runs, place, output, force, format: RunsForm::FioJson, json } => {
-            fio::export(runs, place, (output, *force), *json)
-        }
+        RunsVerb::Export { runs, place, output, force, format, repetition, json } => match format {
+            RunsForm::Archive if *repetition != Repetitions::One(Repetition::Median) => {
+                bail!("--run is for --format fio-json; an archive has all runs of each test")
+            }
+            RunsForm::Archive => export(runs, place, (output, *force), *json),
+            RunsForm::FioJson => fio::export(runs, place, (output, *force), (*repetition, *json)),
+        },
         RunsVerb::Import { files, place, json } => import(files, place, *json),
         RunsVerb::Reindex { place, json } => {
             let runs = place.runs()?;
