@@ -27,6 +27,7 @@ mod fio_steady;
 mod full;
 mod fuzz;
 mod hot_loop;
+mod interop;
 mod judge;
 mod kills;
 mod lab;
@@ -94,6 +95,8 @@ enum Name {
     Loop(hot_loop::Options),
     /// Recorded latency against the kernel's own (root and tracefs, minutes)
     Latency(latency::Options),
+    /// Exports as fio-plot, pandas and DuckDB read them (PyPI, a minute)
+    Interop(interop::Options),
     /// How often two drives are rightly told apart, or called equivalent (minutes)
     Compare(compare::Options),
     /// How often a drive's history is rightly said to have changed (a minute)
@@ -204,12 +207,13 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 45] = [
+const ALL: [Validation; 46] = [
     ("decisive", "numbers of a default mark, confirmed and right", || decisive::run(&defaults())),
     ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
     ("mark-steady", "mark's proof of a steady state, on windows whose rate is known", || {
         mark_steady::run(&defaults())
     }),
+    ("interop", "exports, as fio-plot, pandas and DuckDB read them", || interop::run(&defaults())),
     ("serve", "served virtual drives, tried with flashbench and fio", || serve::run(&defaults())),
     ("explain", "what commands were predicted to do, and did", || explain::run(&defaults())),
     ("judge", "results of fio on served virtual drives, judged again", || judge::run(&defaults())),
@@ -334,6 +338,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Steady(options)) => steady::run(&options),
         Some(Name::Compare(options)) => compare::run(&options),
         Some(Name::Decisive(options)) => decisive::run(&options),
+        Some(Name::Interop(options)) => interop::run(&options),
         Some(Name::Trend(options)) => trend::run(&options),
         Some(Name::Wsat(options)) => wsat::run(&options),
         Some(Name::Btt(options)) => btt::run(&options),
