@@ -177,7 +177,7 @@ pub fn end(closed: Closed, next: Next, place: &PlaceArgs, quiet: bool) -> Result
         Next::Resume(verb) => tell_to_go_on(verb, &id, place),
         Next::Show if !quiet && std::io::stderr().is_terminal() => {
             let place = place.flag();
-            messages::note(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
+            messages::note(&format!("report: drivescope report last{place} (recorded as {id})"));
         }
         Next::Show | Next::Nothing => {}
     }

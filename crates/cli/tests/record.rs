@@ -316,7 +316,7 @@ fn a_full_disk_ends_the_record_and_not_the_measurement() {
         let word = if saved == 0 { "no step".to_owned() } else { word };
         assert!(ran.stderr.contains(&word), "{saved} steps in the journal: {}", ran.stderr);
         assert!(ran.stderr.contains(made.0.to_str().unwrap()), "{}", ran.stderr);
-        assert!(!ran.stderr.contains("recorded; to see it again"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("drivescope report last"), "{}", ran.stderr);
         at(runs.path(), &["runs", "show", &id]).exits(0);
         // With room it goes on from there, to the same result.
         let point = runs.path().to_str().unwrap();

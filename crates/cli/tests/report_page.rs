@@ -16,7 +16,7 @@ use tempfile::TempDir;
 const DRIVER: &str = r#"<script>
 (() => {
   const said = {};
-  const table = document.querySelector("table");
+  const table = [...document.querySelectorAll("table")].find((one) => !one.closest("details"));
   const column = () => [...table.tBodies[0].rows].map((row) => row.cells[1].textContent);
   const head = table.tHead.rows[0].cells[1];
   said.before = column();
@@ -46,6 +46,15 @@ const DRIVER: &str = r#"<script>
   svg.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
   svg.dispatchEvent(new PointerEvent("pointermove", at));
   said.hovered = tools.querySelector("output").textContent;
+  const box = svg.getBoundingClientRect();
+  svg.dispatchEvent(new PointerEvent("pointermove", { clientX: box.x + box.width * 0.6, clientY: box.y + box.height * 0.15, bubbles: true }));
+  said.anywhere = tools.querySelector("output").textContent;
+  const words = [];
+  for (let at = 0; at < 60; at++) {
+    svg.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
+    words.push(tools.querySelector("output").textContent);
+  }
+  said.intervals = words.filter((text) => /^median: .* \([\d.]+ MB.s to [\d.]+ MB.s\)$/.test(text)).length;
   said.saves = document.querySelectorAll("a[download]").length;
   said.wide = document.documentElement.scrollWidth <= document.documentElement.clientWidth;
   said.errors = window.failures;
@@ -142,9 +151,12 @@ fn judge(said: &Value, figures: usize, width: u32) {
         told.contains("Test ") && told.contains("Throughput") && told.contains("MB/s"),
         "{told}"
     );
+    assert!(said["intervals"].as_u64().unwrap() > 0, "{said}");
     // In a narrow window the wide chart is not shown, and has no place for a pointer.
     if width > 640 {
         assert_ne!(said["wheeled"], said["whole"], "{said}");
+        let anywhere = said["anywhere"].as_str().unwrap();
+        assert!(anywhere.contains("Throughput") && !anywhere.starts_with("at "), "{said}");
         assert_eq!(
             said["hovered"], said["told"],
             "what lies under the pointer is read out: {said}"

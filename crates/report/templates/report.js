@@ -77,10 +77,14 @@
         const [x, y] = [layer.p[at], layer.p[at + 1]];
         const [u, v] = [share(plot.x, x), share(axis, y)];
         if (!(u >= 0 && u <= 1)) continue;
-        const height = bottom - Math.min(1, Math.max(0, v)) * (bottom - top);
+        const up = (share) => bottom - Math.min(1, Math.max(0, share)) * (bottom - top);
+        const height = up(v);
         const name = layer.n ? layer.n + ": " : "";
-        const words = `${name}${plot.x.l} ${told(plot.x, x)}, ${axis.l} ${told(axis, y)}`;
-        found.push({ x: left + u * (right - left), y: height, words });
+        const ends = layer.i[at / 2];
+        const interval = ends ? ` (${told(axis, ends[0])} to ${told(axis, ends[1])})` : "";
+        const words = `${name}${plot.x.l} ${told(plot.x, x)}, ${axis.l} ${told(axis, y)}${interval}`;
+        const bar = ends ? ends.map((end) => up(share(axis, end))) : [height, height];
+        found.push({ x: left + u * (right - left), y: height, bar, words });
       }
     }
     return found.sort((a, b) => a.x - b.x || a.y - b.y);
@@ -98,18 +102,26 @@
     const tools = document.createElement("div");
     tools.className = "tools " + svg.getAttribute("class");
     const output = document.createElement("output");
-    const ring = document.createElementNS(RING, "circle");
+    const pointed = (name) => {
+      const made = document.createElementNS(RING, name);
+      made.setAttribute("fill", "none");
+      made.setAttribute("stroke", "currentColor");
+      made.setAttribute("stroke-width", 2);
+      made.style.display = "none";
+      svg.append(made);
+      return made;
+    };
+    const [ring, bar] = [pointed("circle"), pointed("line")];
     ring.setAttribute("r", 7);
-    ring.setAttribute("fill", "none");
-    ring.setAttribute("stroke", "currentColor");
-    ring.setAttribute("stroke-width", 2);
-    ring.style.display = "none";
-    svg.append(ring);
 
     const show = (words, place) => {
       output.textContent = words;
-      ring.style.display = place ? "" : "none";
+      for (const made of [ring, bar]) made.style.display = place ? "" : "none";
       if (!place) return;
+      bar.setAttribute("x1", place.x);
+      bar.setAttribute("x2", place.x);
+      bar.setAttribute("y1", place.bar[0]);
+      bar.setAttribute("y2", place.bar[1]);
       ring.setAttribute("cx", place.x);
       ring.setAttribute("cy", place.y);
     };
@@ -197,7 +209,7 @@
       if (x < left || x > right || y < top || y > bottom) return show("", null);
       const far = (place) => (place.x - x) ** 2 + (place.y - y) ** 2;
       const nearest = values.reduce((best, place) => (!best || far(place) < far(best) ? place : best), null);
-      if (nearest && far(nearest) < 40 ** 2) return show(nearest.words, nearest);
+      if (nearest) return show(nearest.words, nearest);
       const across = value(plot.x, (x - left) / (right - left));
       const up = value(plot.y, (bottom - y) / (bottom - top));
       show(`at ${plot.x.l} ${told(plot.x, across)}, ${plot.y.l} ${told(plot.y, up)}`, null);

@@ -2,7 +2,7 @@
 
 use documents::recorded::TestRuns;
 use mark::Body;
-use mark::body::Test;
+use mark::body::{Latency, Test};
 use report::chart::{Axis, Chart, Hue, Layer, Line, LinePoint, Points, Scale, Walk};
 use stats::{LatencyHistogram, Unit};
 
@@ -18,9 +18,14 @@ const LEVELS_PER_DECADE: i32 = 12;
 
 /// What there is to see. `runs` has those of each test, where they are recorded.
 pub fn charts(body: &Body, runs: &[TestRuns]) -> Vec<Chart> {
-    let mut charts = drawn(body, runs, &[each_run, within_a_run, levels, histogram]);
+    let mut charts = drawn(body, runs, &[each_run, by_percentile, within_a_run, levels, histogram]);
     charts.extend(in_order(body));
     charts
+}
+
+/// Throughput and latency by test: what a page begins with.
+pub fn by_test(body: &Body, runs: &[TestRuns]) -> Vec<Chart> {
+    drawn(body, runs, &[each_run, by_percentile])
 }
 
 /// Every run and its latencies: what one picture shows.
@@ -106,6 +111,25 @@ fn each_run(body: &Body, op: &str, tests: &[Of<'_>]) -> Option<Chart> {
     let is_empty = medians.is_empty();
     let medians = Line { walk: Walk::Apart, ..Line::new("median", Hue::Vermillion, medians) };
     chart.layers.push(Layer::Line(medians));
+    (!is_empty).then_some(chart)
+}
+
+/// Latency of each test: the median, and what the slow ones take.
+fn by_percentile(body: &Body, op: &str, tests: &[Of<'_>]) -> Option<Chart> {
+    let names = tests.iter().map(|of| of.test.name.clone()).collect();
+    let y = Axis::new("Latency", Unit::Ns).scaled(Scale::Log10);
+    let words = "of all counted I/Os: half, 1% and 0.1% take longer".to_owned();
+    let axes = (Axis::of_classes("Test", names), y);
+    let mut chart = chart(body, titled(op, "latency by test"), words, axes);
+    type Level = fn(&Latency) -> u64;
+    let levels: [(&str, Level); 3] =
+        [("p50", |ns| ns.p50), ("p99", |ns| ns.p99), ("p99.9", |ns| ns.p999)];
+    for (index, (name, level)) in levels.into_iter().enumerate() {
+        let place = |(at, of): (usize, &Of<'_>)| (at as f64, level(&of.test.latency_ns) as f64);
+        let places = tests.iter().enumerate().map(place).filter(|(_, ns)| *ns > 0.0).collect();
+        chart.layers.push(Layer::Points(Points::new(name, Hue::nth(index), places)));
+    }
+    let is_empty = tests.iter().all(|of| of.test.latency_ns.p50 == 0);
     (!is_empty).then_some(chart)
 }
 

@@ -117,7 +117,7 @@ fn results(args: &ImportArgs) -> Result<Exit> {
     session::show("import", &document, args.json, args.mib)?;
     if let Some(id) = kept.filter(|_| !args.json) {
         let place = args.place.flag();
-        messages::note(&format!("recorded; to see it again: drivescope runs show {id}{place}"));
+        messages::note(&format!("report: drivescope report last{place} (recorded as {id})"));
     }
     Ok(Exit::Done)
 }

@@ -65,7 +65,7 @@ impl Ran {
     /// What was said beside where the run is recorded, which is said of every run.
     pub fn said(&self) -> String {
         let of_record = |line: &&str| {
-            line.starts_with("note: recorded; to see it again: drivescope runs show ")
+            line.starts_with("note: report: drivescope report last")
                 || line.starts_with("note: recording to the drive that is measured")
         };
         self.stderr.lines().filter(|line| !of_record(line)).collect::<Vec<_>>().join("\n")

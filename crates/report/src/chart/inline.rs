@@ -51,7 +51,7 @@ pub(crate) fn inline(
     Ok(element_of(chart, &light.0, &dark.0, &head(canvas, id, ""), id, inks))
 }
 
-/// The same for a page whose caption has the chart's title and notes, and whose script is given its values. `class` is the
+/// The same for a page whose caption has the chart's title and notes, and whose script is given its values, at most so many of them. `class` is the
 /// element's.
 ///
 /// # Errors
@@ -60,13 +60,13 @@ pub(crate) fn inline(
 pub(crate) fn captioned(
     chart: &Chart,
     canvas: Canvas,
-    (id, class): (&str, &str),
+    (id, class, values): (&str, &str, usize),
     inks: &mut Inks,
 ) -> Result<String, ChartError> {
     let words = || String::new();
     let bare = Chart { title: words(), subtitle: words(), note: words(), ..chart.clone() };
     let (light, dark) = on_both(&bare, canvas)?;
-    let data = escaped(&hover::data(chart, light.1, canvas.rate)?);
+    let data = escaped(&hover::data(chart, light.1, canvas.rate, values)?);
     let more = format!(" class=\"{class}\" data-plot=\"{data}\"");
     Ok(element_of(chart, &light.0, &dark.0, &head(canvas, id, &more), id, inks))
 }

@@ -249,7 +249,15 @@ impl Page<'_> {
     /// Height of what stands below the plot.
     fn foot(&self) -> f64 {
         let note = if self.frame.chart.note.is_empty() { 0.0 } else { NOTE + 8.0 };
-        BORDER + 2.0 * ROW + 4.0 + note
+        BORDER + (1.0 + self.label_rows() as f64) * ROW + 4.0 + note
+    }
+
+    /// Rows of labels under the plot: names of classes stand in two where one has no place for all of them.
+    fn label_rows(&self) -> usize {
+        let names = &self.frame.chart.x.classes;
+        let widest = names.iter().map(|name| width(name, LABEL)).fold(0.0, f64::max);
+        let each = (self.width - 2.0 * BORDER - TICK_X) / names.len().max(1) as f64;
+        if names.len() > 1 && widest + 10.0 > each { 2 } else { 1 }
     }
 
     fn ticks(&self, plot: &Plot) -> Ticks {
@@ -271,15 +279,15 @@ impl Page<'_> {
 
     /// Grid lines, and labels beside them where they do not touch.
     fn axes(&mut self, plot: &Plot, ticks: &Ticks) {
-        let mut free = f64::NEG_INFINITY;
+        let mut free = vec![f64::NEG_INFINITY; self.label_rows()];
         for tick in &ticks.x {
             let x = plot.x(self.frame.x.place(tick.value).clamp(0.0, 1.0));
             self.shapes.push(Shape::line((x, plot.top), (x, plot.bottom), GRID, 1.0));
             self.shapes.push(Shape::line((x, plot.bottom), (x, plot.bottom + 5.0), EDGE, 1.0));
             let half = width(&tick.label, LABEL) / 2.0;
-            if x - half >= free {
-                free = x + half + 10.0;
-                let spot = (x, plot.bottom + ROW);
+            if let Some(row) = free.iter().position(|free| x - half >= *free) {
+                free[row] = x + half + 10.0;
+                let spot = (x, plot.bottom + (1 + row) as f64 * ROW);
                 self.text(spot, tick.label.clone(), LABEL, Anchor::Middle, INK);
             }
         }
@@ -328,7 +336,13 @@ impl Page<'_> {
         }
         let middle = (plot.left + plot.right) / 2.0;
         let title = tick::axis_title(&chart.x, rate);
-        self.bold((middle, plot.bottom + 2.0 * ROW + 4.0), title, WORDS, Anchor::Middle, INK);
+        self.bold(
+            (middle, plot.bottom + (1 + self.label_rows()) as f64 * ROW + 4.0),
+            title,
+            WORDS,
+            Anchor::Middle,
+            INK,
+        );
         if !chart.note.is_empty() {
             let room = end - BORDER;
             let note = shortened(&chart.note, NOTE, room);

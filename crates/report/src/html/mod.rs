@@ -37,6 +37,14 @@ pub struct Document {
     pub rate: RateUnit,
 }
 
+impl Document {
+    /// How many charts it has.
+    fn charts(&self) -> usize {
+        let blocks = self.pages.iter().flat_map(|page| &page.blocks);
+        blocks.filter(|block| matches!(block, Block::Chart(_))).count()
+    }
+}
+
 /// A page, on screen and on paper.
 #[derive(Clone, Debug, Default)]
 pub struct Page {

@@ -17,20 +17,29 @@ pub use crate::tidy::rows;
 
 use documents::recorded::{Recorded, ResultBody};
 
-/// One report of all runs, in the order named; of several with an index before them.
+/// One report of all runs, in the order named; of several with an index behind them.
 pub fn document(all: &[Recorded], rate: RateUnit) -> Document {
     let mut pages = Vec::new();
     let mut rows = Vec::new();
     let is_several = all.len() > 1;
     for recorded in all {
-        let before = pages.len() + usize::from(is_several);
-        let mut of_run = of_run(recorded, rate, is_several);
+        let before = pages.len();
+        // A survey's rates are those of its mark, which is another run of the report.
+        let leading = match recorded.found {
+            ResultBody::Survey(_) => {
+                let is_mark = |other: &&Recorded| matches!(other.found, ResultBody::Mark(..));
+                all.iter().filter(is_mark).map(|mark| leading(&mark.found)).collect()
+            }
+            _ => vec![leading(&recorded.found)],
+        };
+        let leading = leading.into_iter().flatten().collect();
+        let mut of_run = of_run(recorded, rate, (is_several, leading));
         of_run.iter_mut().for_each(|page| moved(page, before));
         rows.push(row(recorded, before + 1));
         pages.extend(of_run);
     }
     if is_several {
-        pages.insert(0, index(rows));
+        pages.push(index(rows));
     }
     let title = match all {
         [one] => format!("{} of {}: drivescope report", one.verb, target(one)),
@@ -45,10 +54,15 @@ fn target(recorded: &Recorded) -> &str {
     if recorded.target.is_empty() { &recorded.name } else { &recorded.target }
 }
 
-/// Pages of one run: its result, its charts, and what is known of it.
-fn of_run(recorded: &Recorded, rate: RateUnit, is_several: bool) -> Vec<Page> {
-    let own = format!("{} {}", recorded.verb, target(recorded));
-    let part = if is_several { format!("{own}, {}", recorded.name) } else { own };
+/// Pages of one run: the answer and the charts that show it, the numbers, and what is known of the run.
+fn of_run(
+    recorded: &Recorded,
+    rate: RateUnit,
+    (is_several, leading): (bool, Vec<Chart>),
+) -> Vec<Page> {
+    let date = recorded.envelope.date.trim_end_matches('Z').replacen('T', " ", 1);
+    let own = format!("{} {}, {date}", recorded.verb, target(recorded));
+    let part = if is_several { format!("{own} ({})", recorded.name) } else { own };
     let mut pages = match &recorded.found {
         // The specification says what is on which page.
         ResultBody::Tests(bodies) => crate::pts::pages::pages(bodies, &recorded.envelope, ""),
@@ -56,20 +70,25 @@ fn of_run(recorded: &Recorded, rate: RateUnit, is_several: bool) -> Vec<Page> {
             let style = Style { rate, ..Style::default() };
             let laying = laid(recorded, rate).laying(style);
             let mut blocks = laying.blocks;
-            let charts = charts(found).into_iter().map(|chart| Block::Chart(Box::new(chart)));
-            let charts: Vec<Block> = charts.collect();
-            let is_compared = matches!(found, ResultBody::Comparison(_) | ResultBody::Compare(_));
-            if is_compared {
-                // The answer, and what it is seen by; then the numbers.
-                let is_answer = |block: &&Block| matches!(block, Block::Heading(_));
-                let at = blocks.iter().take(1).filter(is_answer).count();
-                blocks.splice(at..at, charts);
-            } else {
-                if !charts.is_empty() {
-                    blocks.push(Block::Heading("Charts".to_owned()));
-                }
-                blocks.extend(charts);
+            let is_answered = matches!(found, ResultBody::Survey(_) | ResultBody::Probe(_));
+            if let Some(Block::Heading(words)) = blocks.first_mut().filter(|_| is_answered) {
+                words.clone_from(&recorded.headline);
             }
+            // The answer, and what it is seen by; then the numbers.
+            let is_answer = |block: &&Block| matches!(block, Block::Heading(_));
+            let at = blocks.iter().take(1).filter(is_answer).count();
+            let is_leading = |chart: &Chart| leading.iter().any(|lead| lead.title == chart.title);
+            let of_chart = |chart| Block::Chart(Box::new(chart));
+            let others: Vec<Block> = charts(found)
+                .into_iter()
+                .filter(|chart| !is_leading(chart))
+                .map(of_chart)
+                .collect();
+            if !others.is_empty() {
+                blocks.push(Block::Heading("More charts".to_owned()));
+            }
+            blocks.extend(others);
+            blocks.splice(at..at, leading.into_iter().map(of_chart));
             let (title, banner) = (laying.title, laying.banner);
             vec![Page { part: part.clone(), title, banner, header: Vec::new(), blocks }]
         }
@@ -81,6 +100,15 @@ fn of_run(recorded: &Recorded, rate: RateUnit, is_several: bool) -> Vec<Page> {
     }
     pages.push(about::page(recorded, &part));
     pages
+}
+
+/// The charts that a page begins with: of a mark throughput and latency by test, else the most telling, of what is compared all.
+fn leading(found: &ResultBody) -> Vec<Chart> {
+    match found {
+        ResultBody::Mark(body, runs) => crate::mark_plots::by_test(body, runs),
+        ResultBody::Comparison(_) | ResultBody::Compare(_) => charts(found),
+        found => charts(found).into_iter().take(1).collect(),
+    }
 }
 
 /// The result as it was printed when it was made, without its plot.

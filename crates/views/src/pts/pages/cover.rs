@@ -15,7 +15,17 @@ use crate::remedies;
 
 /// The page. `first_pages` has the number of each test's first page.
 pub fn page(bodies: &[Body], envelope: &Envelope, written: &str, first_pages: &[usize]) -> Page {
-    let mut blocks = vec![conclusions(bodies, first_pages)];
+    let headline = crate::pts::headline(bodies);
+    let is_steady = bodies.iter().all(Body::is_steady);
+    let mut blocks = Vec::new();
+    if is_steady {
+        blocks.push(Block::Heading(headline.clone()));
+    }
+    blocks.push(conclusions(bodies, first_pages));
+    if let [body] = bodies {
+        let chart = crate::pts::charts::main(body);
+        blocks.extend(chart.map(|chart| Block::Chart(Box::new(chart))));
+    }
     blocks.push(Block::Paragraph(
         "Steady state is judged by three rules: that of the specification (five rounds, which are minutes), fio's, for \
          comparison, and one that counts bytes, since a drive's state depends on what was written and not on the clock. A \
@@ -31,10 +41,11 @@ pub fn page(bodies: &[Body], envelope: &Envelope, written: &str, first_pages: &[
     }
     blocks.extend(remedies::written(&doubts).into_iter().map(Block::Caveat));
     let conforms = bodies.iter().all(|body| body.deviations.is_empty() && body.is_whole);
-    let banner = match conforms {
-        true => String::new(),
-        false => "NOT CONFORMING to the specification: see below what was not kept".to_owned(),
-    };
+    let not_steady = (!is_steady).then(|| format!("✗ {headline}"));
+    let not_kept = "NOT CONFORMING to the specification: see below what was not kept".to_owned();
+    let not_kept = (!conforms).then_some(not_kept);
+    let banner: Vec<String> = not_steady.into_iter().chain(not_kept).collect();
+    let banner = banner.join(". ");
     let name = |body: &Body| body.device.model.clone().unwrap_or_else(|| body.device.name.clone());
     Page {
         part: "Conclusions".to_owned(),

@@ -31,6 +31,7 @@ pub fn document(bodies: &[Body], envelope: &Envelope, written: &str) -> Document
             header::SPECIFICATION
         ),
         pages: pages(bodies, envelope, written),
+        answers: true,
         ..Document::default()
     }
 }
