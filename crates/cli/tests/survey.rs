@@ -151,3 +151,24 @@ fn each_bad_conclusion_comes_first_and_no_provisional_rate_is_ticked() {
     let marks = page.lines().filter(|line| line.ends_with("provisional")).count();
     assert!((rates..=rates + 1).contains(&marks), "{rates}: {page}");
 }
+
+// Breaks when a probe that found a partition within an erase block, or a test whose drive is not steady, says so at its end only.
+#[test]
+fn a_wrong_offset_and_an_unsteady_drive_are_said_first() {
+    let dir = scratch_dir();
+    let mut json =
+        run(["probe", "interval", "sim:usb-8m", "--seed=7", "--no-record", "--json"]).json();
+    let why = "it is partitioned: partition 1 begins at 1 MiB, 1 MiB into an erase block";
+    let advice = serde_json::json!({ "topic": "partitions", "command": null, "why": why });
+    json["body"]["advice"].as_array_mut().unwrap().push(advice);
+    let file = dir.path().join("probe.json");
+    fs::write(&file, json.to_string()).unwrap();
+    let page = run(["show", file.to_str().unwrap()]).exits(0).stdout;
+    let bad = page.lines().position(|line| line.starts_with("✗ PARTITION OFFSET: ")).unwrap();
+    assert!(bad < 6, "{page}");
+
+    let line = ["pts", "latency", "sim:enterprise-28op", "--minute=0.1%", "--no-purge", "--seed=7"];
+    let page = run(line.into_iter().chain(["--no-record", "--no-progress"])).exits(1).stdout;
+    let bad = page.find("✗ The drive is not steady").unwrap();
+    assert!(bad < page.find("Steady state of").unwrap(), "{page}");
+}
