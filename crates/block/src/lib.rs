@@ -7,6 +7,7 @@
 //! Units: sizes and offsets are [`Bytes`], durations are [`Nanos`], instants are [`Time`] on the
 //! drive's own clock. None of them converts silently into another.
 
+mod bounds;
 mod command;
 mod drive;
 mod engine_kind;
@@ -20,6 +21,7 @@ pub mod text;
 pub mod trace;
 mod units;
 
+pub use bounds::Bounds;
 pub use command::{command_line, quoted};
 pub use drive::{
     Completion, Drive, DriveError, DriveInfo, DriveKind, Errno, LaneSetup, Op, Outcome, Payload,

@@ -3,7 +3,7 @@
 use linux::gate::GateError;
 use linux::scratch::ScratchError;
 
-pub use runner::exit::{Exit, Refused, Stopped};
+pub use runner::exit::{Exit, InMemory, Refused, Stopped};
 
 /// The exit code that an error asks for.
 pub fn of(error: &anyhow::Error) -> Exit {
@@ -20,6 +20,8 @@ pub fn of(error: &anyhow::Error) -> Exit {
         Exit::Refused
     } else if error.chain().any(cancelled) {
         Exit::Interrupted
+    } else if error.chain().any(|e| e.is::<InMemory>()) {
+        Exit::No
     } else {
         Exit::Failed
     }

@@ -45,7 +45,7 @@ impl Ended<'_> {
 /// # Errors
 /// When the result cannot be drawn, or a file not be written.
 pub fn write(files: &FilesArgs, mib: bool, ended: &Ended<'_>) -> Result<()> {
-    let FilesArgs { result: ResultArgs { report, force, .. }, plot, csv } = files;
+    let FilesArgs { result: ResultArgs { report, force, .. }, plot, csv, .. } = files;
     if report.is_none() && plot.is_none() && csv.is_none() {
         return Ok(());
     }

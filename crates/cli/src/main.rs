@@ -1,11 +1,12 @@
 //! The drivescope binary: flags and glue. It alone wires drive, environment, sink and wall clock together.
 //!
 //! `args` defines every flag once, for help, completions and the manual. `verbs` has a file for each verb.
-//! `session` is one benchmark run from its first note to its exit code, `probing`, `testing` and `surveying` the same
+//! `announcing` says what a verb will do before it begins. `session` is one benchmark run from its first note to its exit code, `probing`, `testing` and `surveying` the same
 //! for the other instruments. `records` knows which command resumes or repeats a run, `recorded` opens recorded results,
 //! `files` writes pages, plots and
 //! rows beside a result.
 
+mod announcing;
 mod args;
 mod drawings;
 mod exit;

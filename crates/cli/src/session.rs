@@ -5,17 +5,21 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use documents::recorded::ResultBody;
-use instruments::mark::{Closed, Job, Measured, Recording, RunMode, SamplesFile, Setup, measure};
+use instruments::mark::{
+    Closed, Job, Measured, Recording, RunMode, SamplesFile, Setup, check_consent, foresee, measure,
+};
 use live::{Display, Progress};
 use mark::compare::RunLatencies;
 use mark::sweep::Swept;
 use mark::{Body, Broken};
-use record::{Document, Run, RunId, State, Summary};
+use record::{Announced, Document, Run, RunId, State, Summary};
 use report::{RateUnit, Style};
+use runner::announce;
 use runner::instrument::Outcome;
 use serde_json::Value;
 use workload::plan::Plan;
 
+use crate::announcing::dry_run;
 use crate::args::{FilesArgs, KeepArgs, OutputArgs, PlaceArgs};
 use crate::envelope::{SystemClock, envelope};
 use crate::exit::Exit;
@@ -76,6 +80,8 @@ impl Session<'_> {
         headline: &dyn Fn(&Document<Body>) -> String,
     ) -> Result<Made> {
         self.output.live.when(false).check()?;
+        let mut keep = self.keep.keep();
+        keep.announced = self.announce();
         let FilesArgs { result, .. } = &self.output.files;
         let force = result.force;
         let create = |path| SamplesFile::create(path, force);
@@ -83,7 +89,7 @@ impl Session<'_> {
         let (verb, target) = (self.setup.verb.clone(), self.setup.target.clone());
         let goes_on_with = self.setup.goes_on_with();
         let envelope = envelope(SCHEMA, self.run_id, &SystemClock);
-        let recording = Recording::prepare(self.keep.keep(), envelope, self.setup, self.course)?;
+        let recording = Recording::prepare(keep, envelope, self.setup, self.course)?;
         let progress = Progress::of(&Display {
             live: self.output.live.when(verb == "sweep"),
             is_quiet: result.no_progress,
@@ -118,11 +124,43 @@ impl Session<'_> {
         })
     }
 
+    /// The name of a step of its plan.
+    fn noun(&self) -> &'static str {
+        match self.setup.verb.as_str() {
+            "run" => "step",
+            "sweep" => "setting",
+            _ => "test",
+        }
+    }
+
+    /// Announces the run; those that take turns are announced together. What makes it impossible is said by who makes it.
+    fn announce(&self) -> Option<Box<Announced>> {
+        if self.job.turn.is_some() {
+            return None;
+        }
+        let announced = foresee(self.job, self.noun()).ok()?.announced;
+        announce::say(&announced);
+        Some(Box::new(announced))
+    }
+
+    /// Prints what would be done.
+    ///
+    /// # Errors
+    /// What makes a measurement impossible, as far as it shows beforehand.
+    pub fn dry_run(&self) -> Result<Exit> {
+        let foreseen = foresee(self.job, self.noun())?;
+        check_consent(self.job)?;
+        dry_run(&foreseen.announced, foreseen.is_pointless, self.output.files.result.json)
+    }
+
     /// Measures, records and shows.
     ///
     /// # Errors
     /// What makes a measurement impossible, or its result unwritable.
     pub fn run(self) -> Result<Exit> {
+        if self.output.files.dry_run {
+            return self.dry_run();
+        }
         if let Some(swept) = self.setup.sweep.clone() {
             return self.run_as_sweep(&swept);
         }
@@ -140,6 +178,9 @@ impl Session<'_> {
     /// # Errors
     /// What makes a measurement impossible, or its result unwritable.
     pub fn run_as_sweep(self, swept: &Swept) -> Result<Exit> {
+        if self.output.files.dry_run {
+            return self.dry_run();
+        }
         let output = self.output;
         let plan = (self.job.plan)(true)?;
         let found = OnceCell::new();

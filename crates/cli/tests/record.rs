@@ -190,7 +190,7 @@ fn no_record_leaves_nothing() {
     let mut command = drivescope(VIRTUAL);
     command.env_remove("DRIVESCOPE_RUNS_DIR").env_remove("XDG_DATA_HOME").env("HOME", home.path());
     let ran: Ran = command.arg("--no-record").output().unwrap().into();
-    assert_eq!(ran.exits(0).stderr, "");
+    assert_eq!(ran.exits(0).said(), "");
     assert!(names(home.path()).is_empty());
     let place = format!("--runs-dir={}", home.path().join("runs").display());
     run([&VIRTUAL[..], &["--no-record", &place]].concat()).exits(0);
@@ -350,7 +350,7 @@ fn a_record_on_the_measured_drive_is_told_of() {
     let args = ["--size=4MiB", "--tests=RND4KQ1T1", "--read-only", "--runs-dir", here];
     mark(dir.path(), &args).says(&["note: recording to the drive that is measured"]);
     let virtual_mark = at(runs.path(), &VIRTUAL).exits(0);
-    assert_eq!(virtual_mark.stderr, "", "a virtual drive holds no record");
+    assert_eq!(virtual_mark.said(), "", "a virtual drive holds no record");
     if !has_means(&["mount"]) {
         return;
     }

@@ -19,6 +19,7 @@ use product::args;
 
 mod advice;
 mod advice_states;
+mod announced;
 mod bad_ends;
 mod beside_resume;
 mod btt;

@@ -5,7 +5,10 @@
 //! - [`probe`] runs probes of flash devices, and puts back what they overwrite.
 //! - [`pts`] runs enterprise tests, with the purge before each.
 //! - [`purge`] empties a drive and reads back whether it is empty.
+//! - [`announce`] foresees what an instrument does on a target, [`doubts`] are those that the layers of a target raise before anything is measured.
 
+pub mod announce;
+pub mod doubts;
 pub mod mark;
 pub mod probe;
 pub mod pts;

@@ -22,6 +22,7 @@ mod look_again;
 mod more_runs;
 pub mod notation;
 pub mod options;
+pub mod outlook;
 mod proofs;
 pub mod repeat;
 mod run;

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::RunId;
+use crate::{Announced, RunId};
 
 /// A result with what is known about its making.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,6 +55,9 @@ pub struct Envelope {
     /// Runs that it was made of, in the order in which they were made; none of most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<RunId>,
+    /// Plan, cost and known doubts, as they were announced before it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub announced: Option<Box<Announced>>,
 }
 
 /// The machine that a result was made on.

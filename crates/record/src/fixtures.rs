@@ -21,6 +21,7 @@ pub(crate) fn head() -> Head {
         arguments: Vec::new(),
         drive: None,
         parts: Vec::new(),
+        announced: None,
     };
     Head {
         envelope,

@@ -21,6 +21,7 @@
 //! Every file operation goes through `files`, so that a test can make the nth one fail. `migrate` reads older forms.
 
 mod age;
+mod announced;
 mod archive;
 mod derived;
 mod document;
@@ -42,6 +43,7 @@ mod samples;
 mod store;
 mod sums;
 
+pub use announced::Announced;
 pub use archive::{Exported, Imported, Limits, unpacked};
 pub use derived::csv_field;
 pub use document::{Binary, Document, Envelope, Host, Machine};

@@ -7,15 +7,15 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result, anyhow, bail};
 use bench::consent::{self, Consent};
 use bench::opening::{self, Opened, Place, Visitor};
-use block::Environment;
+use block::{Bounds, Environment};
 use drives::TargetSpec;
 use engine::IoPath;
 use engine::replay::Reason;
 use linux::scheduler::Held;
 use linux::signals::Orderly;
 use linux::sysfs::Roots;
-use trace::replay::{Opener, Options, Plan, Survey, Writes};
-use trace::{Source, import};
+use trace::replay::{Mode, Opener, Options, Plan, Survey, Writes};
+use trace::{Kind, Source, import};
 
 use crate::replay::{Observer, Prepared, Replay, ReplayTarget};
 use crate::settings::{Settings, bytes_changed};
@@ -124,6 +124,31 @@ impl Replayer {
             what: "replayed to",
         };
         opening::open(place, changed, &mut Visit { replayer: self, on, options, times, observer })
+    }
+
+    /// Time, bytes read and bytes written of a replay on `target`, as far as the trace tells them.
+    ///
+    /// # Errors
+    /// The refusal of a trace whose writes nobody consented to.
+    pub fn outlook(&self, target: &TargetSpec) -> Result<[Bounds; 3]> {
+        let Survey { first_arrival, last_arrival, bytes, .. } = &self.survey;
+        let options = self.settings.options_on(&self.settings.options, &self.survey, target)?;
+        let span = last_arrival.0.saturating_sub(first_arrival.0);
+        let time = match options.mode {
+            Mode::Timed => Bounds::of(span),
+            Mode::Scaled(scale) => {
+                let scaled = (span as f64 * scale.factor) as u64;
+                let is_whole = scale.idle_max.is_none() && !scale.idle_only;
+                if is_whole { Bounds::of(scaled) } else { Bounds::up_to(Some(scaled.max(span))) }
+            }
+            Mode::Outstanding(_) | Mode::Afap(_) => Bounds::up_to(None),
+        };
+        let of = |kind: Kind| bytes[kind as usize].0;
+        let instead = if options.writes == Writes::AsReads { of(Kind::Write) } else { 0 };
+        let loops = u64::from(options.loops);
+        let read = Bounds::of(of(Kind::Read).saturating_add(instead)).times(loops);
+        let written = Bounds::of(bytes_changed(&self.survey, &options).unwrap_or_default().0);
+        Ok([time.times(loops), read, written])
     }
 
     /// Checks that a drive which a later replay writes to is not refused: before an earlier one has written to another

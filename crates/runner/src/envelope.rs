@@ -33,6 +33,7 @@ pub fn envelope(schema: &str, run_id: RunId, clock: &dyn WallClock) -> Envelope 
         arguments: without_consent(&arguments()),
         drive: None,
         parts: Vec::new(),
+        announced: None,
     }
 }
 

@@ -36,6 +36,13 @@ impl From<Exit> for ExitCode {
 #[error("{0}")]
 pub struct Refused(pub String);
 
+/// There is no drive under the target: the answer is known before anything is measured.
+#[derive(Debug, Error)]
+#[error(
+    "{0}: lies in this machine's memory: there is no drive to measure\nhint: add --anyway to measure the memory"
+)]
+pub struct InMemory(pub String);
+
 /// The user stopped the program while it asked.
 #[derive(Debug, Error)]
 #[error("stopped before anything was changed")]

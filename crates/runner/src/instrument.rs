@@ -170,7 +170,9 @@ pub fn open<I: Instrument>(
     match resumed {
         Some(resumed) => resume(instrument, resumed),
         None => {
+            let announced = keep.announced.clone();
             let envelope = envelope(instrument.schema(), run_id, &SystemClock);
+            let envelope = Envelope { announced, ..envelope };
             begin(instrument, keep, keep.place()?, envelope)
         }
     }

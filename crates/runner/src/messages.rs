@@ -26,9 +26,14 @@ pub fn be_quiet() {
     IS_QUIET.store(true, Ordering::Relaxed);
 }
 
+/// True when nothing but results, questions and errors is printed.
+pub fn is_quiet() -> bool {
+    IS_QUIET.load(Ordering::Relaxed)
+}
+
 /// Says something that the user should know.
 pub fn note(text: &str) {
-    if !IS_QUIET.load(Ordering::Relaxed) {
+    if !is_quiet() {
         say(&headed(YELLOW, "note:", text));
     }
 }

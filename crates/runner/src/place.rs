@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use record::{Runs, SamplesFormat};
+use record::{Announced, Runs, SamplesFormat};
 use serde_json::Value;
 
 use crate::messages;
@@ -23,6 +23,8 @@ pub struct Keep {
     pub is_optional: bool,
     /// Engines that the kernel has refused by the time when the record begins.
     pub engine_refused: Option<fn() -> Option<Value>>,
+    /// What was announced before it began.
+    pub announced: Option<Box<Announced>>,
 }
 
 /// A place for a new run.

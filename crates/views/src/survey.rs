@@ -225,13 +225,3 @@ pub fn plan(planned: &Planned) -> Styled {
         Style::default(),
     )
 }
-
-/// What will be done, in one line.
-pub fn outlook(planned: &Planned) -> String {
-    let parts: Vec<&str> = planned.parts.iter().map(|part| part.part).collect();
-    let writes = planned.write_budget_bytes.map_or(String::new(), |most| {
-        format!(", {} written at most", number::bytes(most.0 as f64))
-    });
-    let time = number::nanoseconds(planned.time_budget_ns.0 as f64);
-    format!("{}: {} in {time} at most{writes}", planned.target, parts.join(", "))
-}

@@ -72,6 +72,9 @@ pub struct CompareArgs {
     /// Keep the submitters on these CPUs, such as 0,2-3
     #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Targets")]
     pub cpus: Option<Cpus>,
+    /// Measure even if a target lies in this machine's memory
+    #[arg(long, help_heading = "Targets", add = BesideResume)]
+    pub anyway: bool,
     #[command(flatten)]
     pub load: LoadArgs,
     #[command(flatten)]

@@ -42,6 +42,10 @@ pub struct FilesArgs {
     /// Write its rows into this CSV file; - for standard output
     #[arg(long, value_name = "FILE.csv", value_parser = PathBufValueParser::new().try_map(table_file), add = BesideResume)]
     pub csv: Option<PathBuf>,
+    /// Print what would be done, how long it takes, what it reads and writes and what
+    /// is known against its result, and end
+    #[arg(long, add = BesideResume)]
+    pub dry_run: bool,
 }
 
 impl ResultArgs {

@@ -81,6 +81,7 @@ impl KeepArgs {
             part_of: self.part_of.clone(),
             is_optional: self.part_of.is_some(),
             engine_refused: Some(engines::refused),
+            announced: None,
         }
     }
 }

@@ -134,6 +134,9 @@ pub struct ProbePlaceArgs {
     /// Keep the tester on these CPUs, such as 0,2-3
     #[arg(long, value_name = "LIST", value_parser = cpus, add = BesideResume)]
     pub cpus: Option<Cpus>,
+    /// Probe even if the target lies in this machine's memory
+    #[arg(long, add = BesideResume)]
+    pub anyway: bool,
     #[command(flatten)]
     pub writing: WriteArgs,
     /// Longest time that it may take

@@ -114,6 +114,9 @@ pub struct PtsArgs {
 pub struct PtsConsentArgs {
     #[command(flatten)]
     pub writing: WriteArgs,
+    /// Test even if the target lies in this machine's memory
+    #[arg(long, add = BesideResume)]
+    pub anyway: bool,
     /// Most that may be written; refuse to begin what needs more
     #[arg(long, value_name = "SIZE", value_parser = limit, add = BesideResume)]
     pub write_budget: Option<Bytes>,

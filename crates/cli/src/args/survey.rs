@@ -35,6 +35,9 @@ pub struct SurveyArgs {
     /// How I/O is issued: auto, io_uring, libaio or psync
     #[arg(help_heading = "Target", long, value_name = "ENGINE", default_value = "auto", add = BesideResume)]
     pub engine: EngineChoice,
+    /// Survey even if the target lies in this machine's memory
+    #[arg(help_heading = "Target", long, add = BesideResume)]
+    pub anyway: bool,
     #[command(flatten)]
     pub writing: WriteArgs,
     /// Longest time that all parts may take, on the drive's clock

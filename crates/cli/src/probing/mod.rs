@@ -16,20 +16,23 @@ use documents::instrument::Instrument;
 use drives::TargetSpec;
 use engine::Bench;
 use instruments::probe::{
-    Opened, ProbeRun, in_directory, left_behind, takes_directory, will_write, with_bench,
+    Limits, Opened, ProbeRun, cost, in_directory, left_behind, takes_directory, will_write,
+    with_bench,
 };
 use live::{Display, Progress, When};
 use probe::chain::Earlier;
 use probe::{Body, Halt, Name, Plan, Task, capacity};
-use record::{Document, SamplesFormat};
+use record::{Announced, Document, SamplesFormat};
 use runner::instrument::{self, Resumed};
+use runner::place::Keep;
 use runner::recorder::Closed;
 
+use crate::announcing::{Next, announced};
 use crate::args::{FilesArgs, Given, PlaceArgs, ProbePlaceArgs, RecordArgs};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::Exit;
 use crate::recorded::of_printed;
-use crate::records::{self, Next};
+use crate::records::{self, Next as Then};
 use crate::{files, messages};
 
 /// The form of a probing's body.
@@ -51,6 +54,8 @@ pub struct Job<'a> {
     pub tasks: Vec<Task>,
     /// Directory for original data, as given by the user.
     pub keep_originals: Option<&'a Path>,
+    /// What was announced.
+    pub announced: Option<Box<Announced>>,
 }
 
 /// What was found, recorded as far as that was possible.
@@ -71,11 +76,29 @@ struct Resumable {
 }
 
 impl<'a> Job<'a> {
-    /// Probes, and records the result.
+    /// Announces what it takes; `plan` is that of the record where it resumes one.
+    fn announced(&self, place: &ProbePlaceArgs, plan: Option<&Plan>) -> Result<Next> {
+        let target = place.target();
+        let (tasks, time, bytes) = match plan {
+            Some(plan) => (&plan.tasks, plan.time_budget_ns, plan.write_budget_bytes),
+            None => (&self.tasks, place.time_budget, place.write_budget),
+        };
+        let may_write =
+            !target.is_real() || place.writing.write || takes_directory(place.place(), tasks);
+        let time = match self.is_full() && !self.given.has("time_budget") {
+            true => capacity::full::TIME,
+            false => time,
+        };
+        let limits = Limits { time, bytes: if may_write { bytes } else { Bytes::ZERO } };
+        let cost = |info: &DriveInfo| cost(tasks, info, limits);
+        announced(target, &cost, self.output, place.anyway)
+    }
+
+    /// Probes, and records the result; the inner error is how a dry run ends.
     ///
     /// # Errors
     /// What makes probing impossible.
-    pub fn make(mut self) -> Result<Made<'a>> {
+    pub fn make(mut self) -> Result<Result<Made<'a>, Exit>> {
         let cancel = Arc::new(AtomicBool::new(false));
         let _orderly = linux::signals::orderly(&cancel);
         let mut resumed = self.record.resume.as_ref().map(|run| self.resumed(run)).transpose()?;
@@ -102,6 +125,11 @@ impl<'a> Job<'a> {
             Some(Resumable { plan, .. }) => (&plan.tasks, plan.write_budget_bytes),
             None => (&self.tasks, place.write_budget),
         };
+        let plan = resumed.as_ref().map(|resumable| &resumable.plan);
+        match self.announced(&place, plan)? {
+            Next::Run(announced) => self.announced = announced,
+            Next::End(exit) => return Ok(Err(exit)),
+        }
         if self.output.plot.is_some() && !tasks.iter().any(views::plots::is_drawn) {
             bail!(
                 "--plot: {} is told in words and numbers, and has no plot; leave it out",
@@ -131,10 +159,11 @@ impl<'a> Job<'a> {
             let kept = (saved_in.clone(), flags);
             self.on(bench, opened, seed, resumed.take(), kept)
         };
-        match in_file {
+        let made = match in_file {
             Some(run_id) => in_directory(place.place(), run_id.as_str(), &cancel, &mut work),
             None => with_bench(place.place(), writes, &cancel, &mut work),
-        }
+        };
+        made.map(Ok)
     }
 
     /// True of a drive that is to be written as a whole.
@@ -228,7 +257,7 @@ impl<'a> Job<'a> {
             verb: &self.verb,
             target: &opened.identity.name,
         })?;
-        let keep = self.record.keep.keep();
+        let keep = Keep { announced: self.announced.clone(), ..self.record.keep.keep() };
         let mut probing = ProbeRun {
             bench,
             opened,
@@ -282,7 +311,7 @@ impl<'a> Job<'a> {
     /// # Errors
     /// What makes probing impossible, or its result unwritable.
     pub fn run(self) -> Result<Exit> {
-        self.make()?.show()
+        self.make()?.map_or_else(Ok, Made::show)
     }
 }
 
@@ -333,7 +362,7 @@ impl Made<'_> {
     /// When the record is not whole, or an I/O ended the probing.
     pub fn end(self, quiet: bool) -> Result<Exit> {
         let body = &self.document.body;
-        let next = if body.interrupted { Next::Resume("probe") } else { Next::Show };
+        let next = if body.interrupted { Then::Resume("probe") } else { Then::Show };
         records::end(self.closed, next, self.place, quiet)?;
         if let Some(halt) = self.broken {
             return Err(anyhow!(halt).context(body.target.name.clone()));

@@ -10,18 +10,21 @@ use std::io::IsTerminal;
 use anyhow::{Context as _, Result};
 use bench::consent::{self, Consent};
 use bench::engines;
-use block::{Bytes, Nanos};
+use block::{Bounds, Bytes, DriveInfo, Nanos};
 use drives::TargetSpec;
+use instruments::announce::Cost;
 use instruments::mark::absolute;
 use live::view::go_within;
 use record::{Document, Run, RunId, SamplesFormat, State, Summary};
 use runner::instrument::{Outcome, Resumed, Resumption};
+use runner::place::Keep;
 use runner::recorder::{Beginning, Closed, Recorder};
 use survey::body::{self, Body, LeftOut, Setup};
 use survey::parts::{self, Allotted, Instrument, Left, Shown};
 use survey::plan::{Planned, PlannedPart};
 use survey::{Seen, conclude};
 
+use crate::announcing::{Next as Announced, announced};
 use crate::args::{Given, SurveyArgs};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::{self, Exit};
@@ -54,6 +57,8 @@ struct Survey<'a> {
     is_impossible: bool,
     /// Why the record of a part is not whole.
     failure: Option<anyhow::Error>,
+    /// What was announced.
+    announced: Option<Box<record::Announced>>,
 }
 
 /// Runs the verb; `given` are the flags that the user typed.
@@ -75,9 +80,12 @@ pub fn main(args: &SurveyArgs, given: &Given) -> Result<Exit> {
         write_budget_bytes: args.write_budget,
         seed: seed_of(args.seed)?,
     };
-    let survey = Survey::new(args, asked, subject);
+    let mut survey = Survey::new(args, asked, subject);
     if args.plan {
         return survey.show_plan();
+    }
+    if let Some(exit) = survey.announce()? {
+        return Ok(exit);
     }
     survey.consented()?;
     survey.run(None)
@@ -98,7 +106,10 @@ fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
     // Consent is given anew each time.
     let asked = Asked { may_write: subject.is_not_real() || args.writing.write, ..asked };
     records::check_write(&id, might_write, asked.may_write)?;
-    let survey = Survey::new(args, asked, subject);
+    let mut survey = Survey::new(args, asked, subject);
+    if let Some(exit) = survey.announce()? {
+        return Ok(exit);
+    }
     survey.consented()?;
     survey.run(Some(resumed))
 }
@@ -143,7 +154,6 @@ impl runner::instrument::Measure for Survey<'_> {
     type Body = Body;
 
     fn measure(&mut self, run_id: &RunId, recorder: &mut Recorder) -> Result<Outcome<Body>> {
-        self.tell(&views::survey::outlook(&self.planned()));
         self.id = recorder.keeps().then(|| run_id.clone());
         let mut is_whole = true;
         while let Some(instrument) = self.order.get(self.turns.len()).copied() {
@@ -191,6 +201,7 @@ impl<'a> Survey<'a> {
             begun: None,
             is_impossible: false,
             failure: None,
+            announced: None,
         }
     }
 
@@ -204,6 +215,28 @@ impl<'a> Survey<'a> {
             drop(consent::ask(said, self.subject.name.as_path(), most)?);
         }
         Ok(())
+    }
+
+    /// Announces what it takes; `Some` where that was all.
+    fn announce(&mut self) -> Result<Option<Exit>> {
+        let planned = self.planned();
+        let parts: Vec<&str> = planned.parts.iter().map(|part| part.part).collect();
+        let test_file = planned.makes_test_file.then_some(crate::verbs::mark::SIZE.0);
+        let cost = |_: &DriveInfo| Cost {
+            work: format!("a survey in parts: {}", parts.join(", ")),
+            time_ns: Bounds::up_to(Some(planned.time_budget_ns.0)),
+            read: None,
+            written: match (planned.write_budget_bytes, test_file) {
+                (Some(most), _) => Bounds::up_to(Some(most.0)),
+                (None, Some(_)) => Bounds::up_to(None),
+                (None, None) => Bounds::of(0),
+            },
+        };
+        match announced(&self.subject.name, &cost, &self.args.files, self.args.anyway)? {
+            Announced::Run(announced) => self.announced = announced,
+            Announced::End(exit) => return Ok(Some(exit)),
+        }
+        Ok(None)
     }
 
     fn planned(&self) -> Planned {
@@ -252,7 +285,9 @@ impl<'a> Survey<'a> {
     }
 
     fn run(mut self, resumed: Option<Resumed>) -> Result<Exit> {
-        let (keep, seed) = (self.args.record.keep.keep(), self.asked.seed);
+        let announced = self.announced.take();
+        let keep = Keep { announced, ..self.args.record.keep.keep() };
+        let seed = self.asked.seed;
         match runner::instrument::run(&mut self, &keep, run_id(seed), resumed) {
             // Nobody asked for this directory: a virtual drive shows as well what a survey is.
             Err(error) if self.is_impossible && self.may_change(&error) => self.changed(&error),
@@ -434,6 +469,9 @@ impl<'a> Survey<'a> {
             dir.map(|dir| format!("--runs-dir={}", dir.to_string_lossy())).collect();
         if self.args.files.result.no_progress {
             words.push("--no-progress".to_owned());
+        }
+        if self.args.anyway {
+            words.push("--anyway".to_owned());
         }
         words
     }

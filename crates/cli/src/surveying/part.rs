@@ -62,7 +62,9 @@ pub fn make(words: &[String]) -> Result<Made> {
             Ok(Made { found: Found::Mark(Box::new(body)), run, interrupted, broken, failure })
         }
         Verb::Probe(args) => {
-            let probing::Taken { body, record, broken } = probe::make(args, &given)?.take();
+            let made = probe::make(args, &given)?;
+            let Ok(made) = made else { bail!("{}: was only announced", words.join(" ")) };
+            let probing::Taken { body, record, broken } = made.take();
             let (run, failure) = recorded(record);
             let broken = broken.map(|halt| halt.to_string());
             let interrupted = body.interrupted && broken.is_none();

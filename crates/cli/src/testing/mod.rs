@@ -6,8 +6,10 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result, anyhow, bail};
 use bench::consent;
 use bench::opening::{self, Place, Writes};
+use block::DriveInfo;
 use documents::instrument::{Instrument, bodies_of_tests};
 use drives::TargetSpec;
+use instruments::announce::Cost;
 use instruments::pts::{Planned, TestBodies, Tester, Tests, Work, estimate};
 use instruments::purge::Settings;
 use linux::purge::Method;
@@ -16,17 +18,19 @@ use pts::body::Body;
 use pts::desk::Halt;
 use pts::kept::Earlier;
 use pts::options::{Limit, Options, Profile, Test};
-use record::{Document, SamplesFormat};
+use record::{Announced, Document, SamplesFormat};
 use report::Style;
 use runner::instrument::{self, Resumed};
+use runner::place::Keep;
 use runner::recorder::Closed;
 use serde::Serialize;
 
+use crate::announcing::{Next, announced};
 use crate::args::{Given, NamedTests, PtsArgs, PtsConsentArgs};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::{Exit, Refused};
 use crate::recorded::of_printed;
-use crate::records::{self, Next};
+use crate::records::{self, Next as Then};
 use crate::{files, messages};
 
 /// The form of a body of one test, or of several.
@@ -42,6 +46,9 @@ struct Job<'a> {
     purge: Settings,
     /// A recorded run that goes on; its lock is held.
     resumed: Option<Resumed>,
+    cost: Cost,
+    /// What was announced.
+    announced: Option<Box<Announced>>,
 }
 
 /// Runs `test` on `target` as the flags say.
@@ -62,7 +69,7 @@ pub fn run(test: NamedTests, target: &TargetSpec, args: &PtsArgs) -> Result<Exit
     if args.plan && !agreed(&planned, args.output.files.result.json)? {
         return Ok(Exit::Done);
     }
-    let (job, writes) = job(test, target, (options, planned.writes), args)?;
+    let (job, writes) = job(test, target, (options, &planned), args)?;
     job.run(writes)
 }
 
@@ -79,7 +86,7 @@ pub fn make(args: &PtsArgs, given: &Given) -> Result<Made> {
             options.check()?;
             let planned = estimate(&options, target)?;
             planned.refuse(target, args.consent.write_budget, args.tbw)?;
-            job(test, target, (options, planned.writes), args)?
+            job(test, target, (options, &planned), args)?
         }
     };
     job.make(writes)
@@ -88,7 +95,7 @@ pub fn make(args: &PtsArgs, given: &Given) -> Result<Made> {
 fn job<'a>(
     test: NamedTests,
     target: &TargetSpec,
-    (options, writes): (Options, Writes),
+    (options, planned): (Options, &Planned),
     args: &'a PtsArgs,
 ) -> Result<(Job<'a>, Writes)> {
     must_write(target, &args.consent)?;
@@ -96,11 +103,13 @@ fn job<'a>(
         verb: format!("pts {}", test.name),
         target: target.clone(),
         purge: Settings::part(target, args.purge_method.0, options.seed),
+        cost: planned.cost(options.tests.len()),
+        announced: None,
         options,
         args,
         resumed: None,
     };
-    Ok((job, writes))
+    Ok((job, planned.writes))
 }
 
 /// Goes on with the recorded run of this name, on the drive that has another name now where `target` says so.
@@ -159,6 +168,8 @@ fn resumed<'a>(
         verb,
         purge: Settings::part(&target, asked.0, options.seed),
         target,
+        cost: planned.cost(options.tests.len()),
+        announced: None,
         options,
         args,
         resumed: Some(resumed),
@@ -244,12 +255,27 @@ impl Made {
 
 impl Job<'_> {
     fn run(mut self, writes: Writes) -> Result<Exit> {
+        if let Some(exit) = self.announce()? {
+            return Ok(exit);
+        }
         let resumed = self.resumed.take();
         let made = self.on_target(writes, resumed)?;
         self.end(made)
     }
 
+    /// Announces what the tests take; `Some` where that was all.
+    fn announce(&mut self) -> Result<Option<Exit>> {
+        let (files, anyway) = (&self.args.output.files, self.args.consent.anyway);
+        let cost = |_: &DriveInfo| self.cost.clone();
+        match announced(&self.target, &cost, files, anyway)? {
+            Next::Run(announced) => self.announced = announced,
+            Next::End(exit) => return Ok(Some(exit)),
+        }
+        Ok(None)
+    }
+
     fn make(mut self, writes: Writes) -> Result<Made> {
+        self.announce()?;
         let resumed = self.resumed.take();
         self.on_target(writes, resumed)
     }
@@ -295,7 +321,7 @@ impl Job<'_> {
             target: self.target.as_str(),
         })?;
         progress.update(|model| model.is_open = true);
-        let keep = self.args.keep.keep();
+        let keep = Keep { announced: self.announced.clone(), ..self.args.keep.keep() };
         let mut tests = Tests {
             rig,
             identity: &opened.identity,
@@ -327,9 +353,9 @@ impl Job<'_> {
         };
         let written = files::write(files, false, &ended);
         let next = match halt {
-            Some(Halt::Budget { limit: Limit::Rating, .. }) => Next::Nothing,
-            Some(_) => Next::Resume("pts"),
-            None => Next::Show,
+            Some(Halt::Budget { limit: Limit::Rating, .. }) => Then::Nothing,
+            Some(_) => Then::Resume("pts"),
+            None => Then::Show,
         };
         records::end(closed, next, &self.args.keep.place, self.args.output.files.result.json)?;
         written?;

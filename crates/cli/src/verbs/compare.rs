@@ -11,10 +11,12 @@ use mark::compare::{Comparison, Measured, Side, Verdict, compare};
 use record::{Document, RecordError, Run, RunId, State, Summary};
 use report::{RateUnit, Style};
 use runner::instrument::{Instrument, Outcome, Resumed, Resumption, Running};
+use runner::place::Keep;
 use runner::recorder::{Beginning, Closed};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::announcing::{self, Next};
 use crate::args::{Cli, CompareArgs, Given, KeepArgs, LoadArgs, Verb};
 use crate::envelope::{run_id, seed_of};
 use crate::exit::Exit;
@@ -43,7 +45,7 @@ pub fn main(args: &CompareArgs, given: &Given) -> Result<Exit> {
     let live: Vec<usize> =
         (0..found.len()).filter(|&side| matches!(found[side], Found::Target)).collect();
     let is_told_how = given.any_of::<LoadArgs>() || HOW.iter().any(|flag| given.has(flag));
-    if live.is_empty() && is_told_how {
+    if live.is_empty() && (is_told_how || args.files.dry_run) {
         bail!(
             "all sides are recorded, so nothing is measured: leave out the flags that say how, or name targets"
         );
@@ -152,8 +154,22 @@ impl Comparing<'_> {
         let plan = turns::plan(self.args, &self.live, self.seed)?;
         turns::check(self.args, &self.begun)?;
         let mut keep = self.args.record.keep.clone();
+        let common = Common {
+            args: self.args,
+            targets: &self.sides,
+            plan: &plan,
+            seed: self.seed,
+            comparison: &self.id,
+            keep: &keep,
+        };
+        let foreseen = turns::foreseen(common, &self.begun);
+        let announced = match announcing::next(foreseen, &self.args.files)? {
+            Next::Run(announced) => announced,
+            Next::End(exit) => return Ok(exit),
+        };
         let mut whole = Whole { comparing: &self, plan: plan.to_toml()? };
-        let running = runner::instrument::open(&mut whole, &keep.keep(), self.id.clone(), resumed)?;
+        let kept = Keep { announced, ..keep.keep() };
+        let running = runner::instrument::open(&mut whole, &kept, self.id.clone(), resumed)?;
         keep.no_record |= !running.recorder.keeps();
         keep.part_of = running.recorder.keeps().then(|| self.id.to_string());
         let begun = std::mem::take(&mut self.begun);

@@ -45,7 +45,7 @@ fn of_verb<'a>(verb: &'a ProbeVerb, given: &'a Given) -> Result<Job<'a>> {
 ///
 /// # Errors
 /// What makes probing impossible.
-pub fn make<'a>(args: &'a ProbeArgs, given: &'a Given) -> Result<Made<'a>> {
+pub fn make<'a>(args: &'a ProbeArgs, given: &'a Given) -> Result<Result<Made<'a>, Exit>> {
     match &args.verb {
         None => chain(&args.chain, given).make(),
         Some(verb) => of_verb(verb, given)?.make(),
@@ -116,7 +116,10 @@ fn all(args: &ChainArgs, given: &Given) -> Result<Exit> {
     if !args.row {
         return job.run();
     }
-    let made = job.make()?;
+    let made = match job.make()? {
+        Ok(made) => made,
+        Err(exit) => return Ok(exit),
+    };
     messages::plain(&views::row::of(made.body()))?;
     made.end(true)
 }
@@ -124,7 +127,7 @@ fn all(args: &ChainArgs, given: &Given) -> Result<Exit> {
 fn chain<'a>(args: &'a ChainArgs, given: &'a Given) -> Job<'a> {
     let ChainArgs { place, output, record, .. } = args;
     let (verb, tasks) = ("probe".to_owned(), Task::chain());
-    Job { verb, place, output, record, given, tasks, keep_originals: None }
+    Job { verb, place, output, record, given, tasks, keep_originals: None, announced: None }
 }
 
 fn job<'a>(task: Task, args: &'a PlainArgs, given: &'a Given) -> Result<Job<'a>> {
@@ -134,7 +137,16 @@ fn job<'a>(task: Task, args: &'a PlainArgs, given: &'a Given) -> Result<Job<'a>>
     if task.must_write() && record.resume.is_none() {
         must_write(place.place(), &task)?;
     }
-    Ok(Job { verb, place, output, record, given, tasks: vec![task], keep_originals: None })
+    Ok(Job {
+        verb,
+        place,
+        output,
+        record,
+        given,
+        tasks: vec![task],
+        keep_originals: None,
+        announced: None,
+    })
 }
 
 fn scattered(args: &ScatterArgs, given: &Given) -> Result<Exit> {
@@ -143,7 +155,10 @@ fn scattered(args: &ScatterArgs, given: &Given) -> Result<Exit> {
     let force = args.plain.output.result.force;
     // Found out before a minute of probing.
     outputs::check(path, force)?;
-    let made = job.make()?;
+    let made = match job.make()? {
+        Ok(made) => made,
+        Err(exit) => return Ok(exit),
+    };
     outputs::write(path, views::plots::gnuplot(made.body()).as_bytes(), force)?;
     made.show()
 }

@@ -78,6 +78,9 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
     let course = RunMode::Repeated(Box::new(identity_of(&run)?));
     let (keep, output) = (&args.record, &args.output);
     let session = Session { job: &job, run_id: new.clone(), setup, course, keep, output };
+    if output.files.dry_run {
+        return session.dry_run();
+    }
     let compare = |body: &Body| repeat::compare(&original.body, body, args.margin);
     let made = session.make(&|body| {
         let comparison = Comparison { original: &id, repeat: &compare(body) };

@@ -43,7 +43,6 @@ pub fn main(args: &SweepArgs, given: &Given) -> Result<Exit> {
         }
         return Ok(Exit::Done);
     }
-    messages::note(&views::sweep::outlook(&planned));
     let (target, keep) = (&args.target.settings(), &args.record.keep);
     let run_id = run_id(seed);
     let default_size = swept.sweep.size_max().unwrap_or(SIZE);

@@ -62,13 +62,21 @@ impl Ran {
         self
     }
 
-    /// What was said beside where the run is recorded, which is said of every run.
+    /// The lines that announce the run.
+    pub fn announced(&self) -> String {
+        let lines = self.stderr.lines().filter(|line| is_of_announcement(line));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// What was said beside the announcement and where the run is recorded, which are said of every run.
     pub fn said(&self) -> String {
         let of_record = |line: &&str| {
             line.starts_with("note: report: drivescope report last")
                 || line.starts_with("note: recording to the drive that is measured")
         };
-        self.stderr.lines().filter(|line| !of_record(line)).collect::<Vec<_>>().join("\n")
+        let lines = self.stderr.lines();
+        let others = lines.filter(|line| !of_record(line) && !is_of_announcement(line));
+        others.collect::<Vec<_>>().join("\n")
     }
 
     /// Asserts that stdout holds each of `words`.
@@ -88,6 +96,12 @@ impl Ran {
         assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
         ran
     }
+}
+
+/// True of a line of an announcement: one of its heads, or what goes on below it.
+fn is_of_announcement(line: &str) -> bool {
+    let heads = ["target: ", "plan:   ", "time:   ", "I/O:    ", "warning: ", "        "];
+    heads.iter().any(|head| line.starts_with(head))
 }
 
 impl From<Output> for Ran {

@@ -27,40 +27,13 @@ use linux::scratch::{self, Copying, Leftover, ScratchFile};
 use linux::sysfs::Roots;
 use linux::target::RealTarget;
 use mark::{Around, Body, Broken, Ceiling, Engines, Executed, cache, findings, needs_more};
-use runner::exit::Refused;
 use runner::messages;
 use workload::content::SectorContent;
 use workload::plan::{Plan, Region};
 
+use super::job::Job;
 use super::recording::Recording;
-use super::target::{Span, TargetSettings};
-use super::turns::Turn;
 use super::watch::Watch;
-
-/// Size of the default part of a drive, in sizes of its memory: about 3% of random reads are then answered by that.
-const SPAN_OF_CACHES: u64 = 32;
-
-/// A benchmark to run.
-pub struct Job<'a> {
-    /// The target.
-    pub target: &'a TargetSettings,
-    /// The plan, given whether the target may be written to.
-    pub plan: &'a dyn Fn(bool) -> Result<Plan>,
-    /// Size of a test file when the user names none.
-    pub default_size: Bytes,
-    /// Part of a device or virtual drive to use when the user names none; all of it when absent.
-    pub default_span: Option<Bytes>,
-    /// That part may be larger on a drive with a large memory; not where others have to measure the same.
-    pub may_widen: bool,
-    /// Names the test file.
-    pub run_id: &'a str,
-    /// Seed that a virtual drive's own noise takes, when the user named one.
-    pub drive_seed: Option<u64>,
-    /// Most single I/Os to keep per run.
-    pub trace_cap: usize,
-    /// Its place among others, when several are measured in turns.
-    pub turn: Option<&'a Turn>,
-}
 
 /// Result of a benchmark.
 pub struct Measured {
@@ -123,8 +96,8 @@ impl Session<'_> {
         if let TargetSpec::Virtual(spec) = &self.job.target.target {
             note_rounding(spec, capacity);
         }
-        let mut plan = self.plan(true, Some(capacity))?;
-        self.widen(&mut plan, target.info());
+        let mut plan = self.job.plan_for(true, Some(capacity))?;
+        self.job.widen(&mut plan, target.info());
         let mut target = target.engine()?;
         let how = OpenedAs::not_real(target.engine(), identity);
         let target = (target.io_path(), Engines::default());
@@ -198,21 +171,13 @@ impl Session<'_> {
 
     /// A file or device that exists: read, and written to only with consent.
     fn on_existing(&mut self, path: &Path, is_file: bool) -> Result<Measured> {
-        let name = self.job.target.target.as_str();
         // An existing file is as large as its owner wanted it measured; a device is not.
         let capacity = if is_file { None } else { Some(linux::target::size_of(path)?) };
-        let mut plan = self.plan(self.job.target.consent.write, capacity)?;
-        if plan.alters() && !self.job.target.consent.write {
-            let what = if is_file { "file" } else { "device" };
-            let flags = consent::flags_for(name);
-            return Err(Refused(format!(
-                "{name}: the plan writes, and an existing {what} is only read unless you say {flags}"
-            ))
-            .into());
-        }
+        let mut plan = self.job.plan_for(self.job.target.consent.write, capacity)?;
+        self.job.check_writes(&plan, is_file)?;
         if !plan.alters() {
             let opened = drives::open_path(self.request(None))?;
-            self.widen(&mut plan, opened.target.info());
+            self.job.widen(&mut plan, opened.target.info());
             return self.on_real(opened, path, false, plan);
         }
         let args = &self.job.target.consent;
@@ -357,43 +322,6 @@ impl Session<'_> {
             messages::note(&format!("{name}: what its cache holds could not be asked: {error}"));
         };
         found.map_err(tell).ok()
-    }
-
-    /// The plan for a target of `capacity` whose size is not ours to choose: the user's span, else the
-    /// plan's own, else the default.
-    fn plan(&self, may_write: bool, capacity: Option<Bytes>) -> Result<Plan> {
-        let mut plan = (self.job.plan)(may_write)?;
-        let args = self.job.target;
-        let from_zero = |length| Region { offset: Bytes::ZERO, length };
-        let usual = capacity.zip(self.job.default_span);
-        plan.region = match args.span {
-            Some(Span::All) => None,
-            Some(Span::Part(region)) => Some(region),
-            None => args
-                .size
-                .map(from_zero)
-                .or(plan.region)
-                .or(usual.map(|(capacity, span)| from_zero(span.min(capacity)))),
-        };
-        Ok(plan)
-    }
-
-    /// Makes the usual part of a drive so large that its memory answers few of the reads. Not where that was asked for, and not
-    /// where more of a real drive would be written to than its owner was shown.
-    fn widen(&self, plan: &mut Plan, info: &DriveInfo) {
-        let args = self.job.target;
-        let usual = self
-            .job
-            .default_span
-            .filter(|_| self.job.may_widen && args.span.is_none() && args.size.is_none());
-        let (Some(usual), Some(cache), Some(region)) = (usual, info.cache_bytes, &mut plan.region)
-        else {
-            return;
-        };
-        let enough = Bytes((cache.0 * SPAN_OF_CACHES).next_power_of_two());
-        if region.offset == Bytes::ZERO && region.length == usual && enough > usual {
-            region.length = enough.min(info.capacity_bytes.round_down(info.logical_block_bytes));
-        }
     }
 
     /// Limit of the tester for each step, and requests that the kernel refused meanwhile.

@@ -91,6 +91,7 @@ impl Recording {
         setup: Setup,
         mode: RunMode,
     ) -> Result<Recording> {
+        let envelope = Envelope { announced: keep.announced.clone(), ..envelope };
         let new = |keep: &Keep| keep.place().map(|new| new.map_or(Pending::Nothing, Pending::New));
         let (pending, envelope, expected) = match mode {
             RunMode::New => (new(&keep)?, envelope, None),

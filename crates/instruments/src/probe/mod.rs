@@ -1,6 +1,7 @@
-//! Probes on an open drive: `open` opens one with what it says of itself, `run` is a probe run as the runner sees it, `restore`
+//! Probes on an open drive: `cost` foresees what they take, `open` opens one with what it says of itself, `run` is a probe run as the runner sees it, `restore`
 //! puts back what a killed one had overwritten.
 
+mod cost;
 mod open;
 mod restore;
 mod run;
@@ -9,6 +10,7 @@ use bench::originals;
 use probe::{Plan, Task};
 use record::{Run, State};
 
+pub use cost::{Limits, cost};
 pub use open::{Opened, Work, in_directory, must_write, takes_directory, will_write, with_bench};
 pub use restore::restore;
 pub use run::ProbeRun;

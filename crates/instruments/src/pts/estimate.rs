@@ -2,11 +2,13 @@
 
 use anyhow::Result;
 use bench::opening::Writes;
-use block::Bytes;
+use block::{Bounds, Bytes};
 use drives::TargetSpec;
 use pts::estimate::Estimate;
 use pts::options::Options;
 use runner::exit::Refused;
+
+use crate::announce::Cost;
 
 /// Plan of tests on a target.
 pub struct Planned {
@@ -14,6 +16,8 @@ pub struct Planned {
     pub estimate: Estimate,
     /// Bytes that are written.
     pub writes: Writes,
+    /// Most bytes that the drive's link moves per second, where that is known.
+    link: Option<u64>,
 }
 
 /// Time and bytes of `options` on `target`.
@@ -32,10 +36,26 @@ pub fn estimate(options: &Options, target: &TargetSpec) -> Result<Planned> {
     };
     let estimate = Estimate::of(options, capacity, rate);
     let writes = estimate.bytes_max.map_or(Writes::Unbounded, |most| Writes::AtMost(Bytes(most)));
-    Ok(Planned { estimate, writes })
+    Ok(Planned { estimate, writes, link: rate })
 }
 
 impl Planned {
+    /// The same, as it is announced.
+    pub fn cost(&self, tests: usize) -> Cost {
+        let Estimate { timed_ns_min, timed_ns_max, bytes_min, bytes_max, .. } = self.estimate;
+        // Fills take no less than the link takes for them, and nobody knows how much longer.
+        let fills = self.link.map_or(0.0, |rate| bytes_min as f64 / rate as f64 * 1e9);
+        let least = timed_ns_min.unwrap_or_default().saturating_add(fills as u64);
+        let is_bounded =
+            timed_ns_max.is_some() && self.estimate.tests.iter().all(|t| t.fills_max == 0.0);
+        Cost {
+            work: format!("{}, until each is steady", report::number::counted(tests, "test")),
+            time_ns: Bounds { least, most: timed_ns_max.filter(|_| is_bounded) },
+            read: None,
+            written: Bounds { least: bytes_min, most: bytes_max },
+        }
+    }
+
     /// Refuses what goes beyond the user's limits, before anything is opened for writing.
     ///
     /// # Errors

@@ -35,6 +35,7 @@ pub fn envelope(n: u32) -> Envelope {
         arguments: vec!["mark".into(), "sim:usb".into()],
         drive: Some(json!({ "serial": "S1" })),
         parts: Vec::new(),
+        announced: None,
     }
 }
 

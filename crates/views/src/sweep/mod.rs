@@ -11,7 +11,7 @@ use workload::plan::Plan;
 use crate::remedies;
 
 pub use csv::csv;
-pub use tables::{headline, outlook, page, plan};
+pub use tables::{headline, page, plan};
 
 /// The form of a sweep's body.
 const SCHEMA: &str = "drivescope.sweep/1";

@@ -21,17 +21,6 @@ const COLUMNS_MAX: usize = 8;
 /// Unstable settings that are told with their reasons.
 const REASONS_MAX: usize = 6;
 
-/// What will be done, in one line.
-pub fn outlook(planned: &Planned<'_>) -> String {
-    format!(
-        "{} × {} = {}, {} without flushes and preparation",
-        number::counted(planned.settings.len(), "setting"),
-        number::counted(planned.runs_of_each as usize, "run"),
-        number::counted(planned.runs as usize, "run"),
-        duration(planned.time_ns.as_secs_f64())
-    )
-}
-
 /// What will be done, with all levels.
 pub fn plan(planned: &Planned<'_>) -> Styled {
     let mut facts = levels(planned.sweep);

@@ -125,6 +125,9 @@ pub struct TesterArgs {
     /// How I/O is issued: auto, io_uring, libaio or psync
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub engine: EngineChoice,
+    /// Replay even if the target lies in this machine's memory
+    #[arg(long)]
+    pub anyway: bool,
     /// Submitters, which take requests in one global order
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub submitters: u16,

@@ -47,6 +47,9 @@ pub struct TraceRecordArgs {
     /// Print JSON; what COMMAND prints goes to stderr then
     #[arg(long)]
     pub json: bool,
+    /// Print what would be recorded, and end
+    #[arg(long)]
+    pub dry_run: bool,
     /// Show no progress
     #[arg(long)]
     pub no_progress: bool,

@@ -6,7 +6,8 @@ use std::thread;
 use anyhow::{Context as _, Result, anyhow};
 use bench::consent;
 use drives::TargetSpec;
-use instruments::mark::{Job, RunMode, Setup, TargetSettings, Turn, Turns, WriteConsent};
+use instruments::announce::{Foreseen, together};
+use instruments::mark::{Job, RunMode, Setup, TargetSettings, Turn, Turns, WriteConsent, foresee};
 use linux::scratch;
 use mark::compare::letter;
 use mark::{Deciding, Options};
@@ -234,12 +235,31 @@ impl Common<'_> {
         turn: &Turn,
         derive: &dyn Fn(&mark::Body) -> Result<Notes>,
     ) -> Result<Made> {
+        let (keep, output) = (self.keep, self.output());
+        self.with_job(side, Some(turn), |job, setup| {
+            let (run_id, course) = (side.run.clone(), RunMode::New);
+            Session { job, run_id, setup, course, keep, output: &output }.make(derive)
+        })
+    }
+
+    /// Foresees a side.
+    fn foresee(&self, side: &Live) -> Result<Foreseen> {
+        self.with_job(side, None, |job, _| foresee(job, "test"))
+    }
+
+    /// Lets `go` have a side to measure, with the setup of its record.
+    fn with_job<R>(
+        &self,
+        side: &Live,
+        turn: Option<&Turn>,
+        go: impl FnOnce(&Job<'_>, Setup) -> Result<R>,
+    ) -> Result<R> {
         let Common { args, targets, plan, seed, keep, .. } = *self;
         let named = &args.sides[side.index];
         // Resumed from elsewhere, the name that was typed may not lead there.
         let is_here = !named.is_real() || named.as_path().exists();
         let target = TargetSettings {
-            anyway: true,
+            anyway: args.anyway,
             target: if is_here { named.clone() } else { TargetSpec::of(&targets[side.index]) },
             size: args.size,
             span: args.span,
@@ -263,12 +283,30 @@ impl Common<'_> {
             run_id: side.run.as_str(),
             drive_seed,
             trace_cap: output.trace_cap(keep),
-            turn: Some(turn),
+            turn,
         };
         let file_bytes = target.size.unwrap_or(default_size);
         let setup =
             Setup::new("compare", &target, file_bytes, drive_seed, &keep.keep(), SAMPLES_MAX);
-        let (run_id, course) = (side.run.clone(), RunMode::New);
-        Session { job: &job, run_id, setup, course, keep, output: &output }.make(derive)
+        go(&job, setup)
     }
+}
+
+/// Foresees all sides that are measured from their beginning, together; `None` where there are none.
+///
+/// # Errors
+/// When one cannot be looked at.
+pub fn foreseen(common: Common<'_>, sides: &[Begun]) -> Result<Option<Foreseen>> {
+    let new: Vec<_> = sides.iter().filter(|begun| matches!(begun, Begun::New(_))).collect();
+    let all = new.iter().map(|begun| common.foresee(begun.side()));
+    let all = all.reduce(|all, next| {
+        let (all, next) = (all?, next?);
+        let is_pointless = all.is_pointless || next.is_pointless;
+        Ok(Foreseen { announced: together(all.announced, next.announced), is_pointless })
+    });
+    let mut all = all.transpose()?;
+    if let Some(all) = all.as_mut().filter(|_| new.len() > 1) {
+        all.announced.work += &format!(", of {} targets in turns", new.len());
+    }
+    Ok(all)
 }

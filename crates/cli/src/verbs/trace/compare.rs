@@ -4,9 +4,11 @@ use anyhow::Result;
 use documents::replay::CompareBody;
 use record::{Document, State};
 use replay::Comparison;
+use runner::place::Keep;
 use trace::replay::compare::Suits;
 
-use super::replaying::{ended_early, replayer};
+use super::replaying::{cost, ended_early, replayer};
+use crate::announcing::{Next, announced_together};
 use crate::args::TraceCompareArgs;
 use crate::exit::Exit;
 use crate::recorded::of_printed;
@@ -17,12 +19,20 @@ use crate::{files, messages, records};
 /// # Errors
 /// What makes a replay impossible.
 pub fn main(args: &TraceCompareArgs) -> Result<Exit> {
+    let replayer = replayer(&args.trace, &args.reading, &args.play)?;
+    let costs = [&args.a, &args.b].map(|side| Ok((side, cost(&replayer, side, args.rounds)?)));
+    let costs = costs.into_iter().collect::<Result<Vec<_>>>()?;
+    let anyway = args.play.tester.anyway;
+    let announced = match announced_together(&costs, &args.files, anyway)? {
+        Next::Run(announced) => announced,
+        Next::End(exit) => return Ok(exit),
+    };
     let comparison = Comparison {
-        replayer: &replayer(&args.trace, &args.reading, &args.play)?,
+        replayer: &replayer,
         a: &args.a,
         b: &args.b,
         rounds: args.rounds,
-        keep: args.record.keep().keep(),
+        keep: Keep { announced, ..args.record.keep().keep() },
         is_quiet: args.files.result.no_progress,
     };
     let finished = match comparison.run()? {

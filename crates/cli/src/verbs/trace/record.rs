@@ -11,19 +11,20 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use bench::outputs;
-use block::{Nanos, WallClock as _};
+use block::{Bounds, Nanos, WallClock as _};
 use documents::trace_record::{Body, Ended, Recording};
 use drives::TargetSpec;
 use linux::sysfs::Roots;
 use linux::tracer::{self, Options, Recorded, Subject, Tracer};
-use record::RunId;
+use record::{Announced, RunId};
 use report::{Style, number};
+use runner::announce;
 
 use crate::args::TraceRecordArgs;
 use crate::envelope::{SystemClock, arguments};
 use crate::exit::Exit;
-use crate::messages;
-use crate::verbs::print_json;
+use crate::verbs::unrecorded;
+use crate::{announcing, messages};
 
 use command::Command;
 use keep::{Keeper, Kept};
@@ -39,6 +40,11 @@ const DRAW: u32 = 10;
 /// What makes recording impossible.
 pub fn main(args: &TraceRecordArgs) -> Result<Exit> {
     let subjects = subjects(args)?;
+    let announced = announcement(args, &subjects);
+    if args.dry_run {
+        return announcing::dry_run(&announced, false, args.json);
+    }
+    announce::say(&announced);
     let path = args.output.clone().unwrap_or_else(|| usual_name(&subjects));
     let existing = crate::trace_files::existing(args.force);
     outputs::check(&path, args.force)?;
@@ -61,8 +67,30 @@ pub fn main(args: &TraceRecordArgs) -> Result<Exit> {
     let ended = command.map(|command| command.wait(&cancel)).transpose()?;
     let mut body = body(path, &subjects, duration_ns, kept, recorder, ended);
     body.interrupted = cancel.load(Ordering::Relaxed);
-    show(&body, args.json)?;
+    show(&body, args.json, announced)?;
     Ok(exit(&body))
+}
+
+/// What a recording takes: it reads and writes nothing on the devices.
+fn announcement(args: &TraceRecordArgs, subjects: &[Subject]) -> Announced {
+    let names: Vec<&str> = subjects.iter().map(|subject| subject.name.as_str()).collect();
+    let end = match args.command.first() {
+        Some(command) => format!(" of {}", command.to_string_lossy()),
+        None if args.duration.is_some() => String::new(),
+        None => " until Ctrl-C".to_owned(),
+    };
+    Announced {
+        target: names.join(", "),
+        drive: String::new(),
+        work: format!("record the block I/O{end}"),
+        time_ns: Bounds::up_to(args.duration.map(|span| span.0)),
+        time_besides: Vec::new(),
+        is_virtual: false,
+        read_bytes: Bounds::of(0),
+        written_bytes: Bounds::of(0),
+        drive_bytes: None,
+        warnings: Vec::new(),
+    }
 }
 
 /// Refuses a command that stands where devices do: only the first word of it would be missed.
@@ -196,9 +224,11 @@ fn body(
     }
 }
 
-fn show(body: &Body, json: bool) -> Result<()> {
+fn show(body: &Body, json: bool, announced: Announced) -> Result<()> {
     if json {
-        return print_json("drivescope.trace.record/1", body);
+        let mut document = unrecorded("drivescope.trace.record/1", body);
+        document.envelope.announced = Some(Box::new(announced));
+        return messages::document(&document);
     }
     let listing = views::record::listing(body);
     messages::result(&report::render_listing(&listing, Style::default()))

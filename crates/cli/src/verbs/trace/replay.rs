@@ -7,9 +7,11 @@ use documents::replay::ReplayBody;
 use live::Display;
 use record::{Document, State};
 use replay::Single;
+use runner::place::Keep;
 use trace::replay::Limit;
 
-use super::replaying::{ended_early, replayer};
+use super::replaying::{cost, ended_early, replayer};
+use crate::announcing::{Next, announced};
 use crate::args::TraceReplayArgs;
 use crate::exit::Exit;
 use crate::recorded::of_printed;
@@ -22,12 +24,19 @@ use crate::{files, messages, records};
 pub fn main(args: &TraceReplayArgs) -> Result<Exit> {
     args.live.when(true).check()?;
     args.save.as_deref().map_or(Ok(()), outputs::declare)?;
+    let replayer = replayer(&args.trace, &args.reading, &args.play)?;
+    let cost = cost(&replayer, &args.target, 1)?;
+    let anyway = args.play.tester.anyway;
+    let announced = match announced(&args.target, &|_| cost.clone(), &args.files, anyway)? {
+        Next::Run(announced) => announced,
+        Next::End(exit) => return Ok(exit),
+    };
     let single = Single {
-        replayer: &replayer(&args.trace, &args.reading, &args.play)?,
+        replayer: &replayer,
         target: &args.target,
         save: args.save.as_deref(),
         verify: args.verify,
-        keep: args.record.keep().keep(),
+        keep: Keep { announced, ..args.record.keep().keep() },
         display: Display {
             live: args.live.when(true),
             is_quiet: args.files.result.no_progress,

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use block::{Bytes, Waiting};
+use drives::TargetSpec;
+use instruments::announce::Cost;
 use replay::{EndedEarly, ReferenceDrive, Replayer, Settings, Tester, TraceFile};
 use trace::replay::{Fit, Layout, Mode, Options, Scale, Writes};
 
@@ -22,6 +24,18 @@ pub fn replayer(path: &Path, reading: &ReadingArgs, args: &PlayArgs) -> Result<R
     let trace = TraceFile::new(path, reading.options())?;
     let mut source = opened(trace.files(), trace.options())?;
     Replayer::new(settings, trace, source.as_mut())
+}
+
+/// What `rounds` of the replay take on `target`.
+///
+/// # Errors
+/// As [`Replayer::outlook`].
+pub fn cost(replayer: &Replayer, target: &TargetSpec, rounds: u32) -> Result<Cost> {
+    let [time_ns, read, written] =
+        replayer.outlook(target)?.map(|bounds| bounds.times(u64::from(rounds)));
+    let trace = replayer.trace.path().display();
+    let each = if rounds > 1 { format!(", {rounds} times") } else { String::new() };
+    Ok(Cost { work: format!("replay of {trace}{each}"), time_ns, read: Some(read), written })
 }
 
 fn settings(args: &PlayArgs) -> Result<Settings> {

@@ -1,0 +1,227 @@
+//! What a run says before it begins: what it does, how long, how many bytes, and what is known against its result.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
+use crate::common;
+
+use std::path::Path;
+
+use common::recorded::{VIRTUAL, at, only, recorded};
+use common::storage::{Loop, Mounted, filesystem_is_known, has_means, skip};
+use common::{Ran, drivescope, names, run, scratch_dir, written_file};
+use serde_json::Value;
+
+/// Least and most of a figure.
+fn bounds(announced: &Value, figure: &str) -> (u64, Option<u64>) {
+    (announced[figure]["least"].as_u64().unwrap(), announced[figure]["most"].as_u64())
+}
+
+fn warnings(announced: &Value) -> String {
+    announced["warnings"].to_string()
+}
+
+/// What `--dry-run --json` prints.
+fn dry(args: &[&str], code: i32) -> Value {
+    let ran = run([args, &["--dry-run", "--json"]].concat()).exits(code);
+    assert!(ran.said().is_empty(), "{args:?}: {}", ran.stderr);
+    ran.body()
+}
+
+// Breaks when what a run of fixed length takes is foreseen wrongly where the drive's model knows it.
+#[test]
+fn bytes_and_time_of_a_virtual_drive_are_foreseen() {
+    let fixed = ["--runs=3", "--settle=0s", "--seed=7", "--no-progress", "--json"];
+    for drive in ["sim:hdd-7200", "sim:usb-8m", "sim:sata-a", "sim:optane"] {
+        let place = scratch_dir();
+        let ran = at(place.path(), &[&["mark", drive][..], &fixed].concat());
+        let announced = ran.json()["envelope"]["announced"].take();
+        let steps = only(place.path()).steps();
+        let figures: Vec<&Value> = steps.iter().map(|step| &step["figures"]).collect();
+        let totals = |direction: &str| -> u64 {
+            let of = |kept: &&Value| kept["figures"]["totals"][direction].as_u64().unwrap();
+            figures.iter().map(of).sum()
+        };
+        let took = figures.iter().map(|kept| kept["at_ns"].as_u64().unwrap()).max().unwrap();
+        let near = |figure: &str, real: u64, share: f64| {
+            let (least, most) = bounds(&announced, figure);
+            let off = (least as f64 / real as f64 - 1.0).abs();
+            assert!(off <= share, "{drive}: {figure} {least} of {real}");
+            assert!(most.is_some_and(|most| most >= least), "{drive}: {announced}");
+        };
+        near("read_bytes", totals("read"), 0.1);
+        near("written_bytes", totals("written"), 0.1);
+        near("time_ns", took, 0.25);
+    }
+}
+
+// Breaks when a plan that ends by bytes is not known to the byte, on a drive whose rate nobody knows.
+#[test]
+fn bytes_of_a_plan_that_counts_them_are_exact() {
+    let dir = scratch_dir();
+    let file = dir.path().join("file");
+    written_file(&file, 8 << 20);
+    let plan = dir.path().join("plan.toml");
+    std::fs::write(
+        &plan,
+        "schema = \"drivescope.plan/1\"\nseed = 7\n[schedule]\nruns = 3\n[[step]]\nname = \"a\"\nsubmitters = 2\n\
+         [[step.phase]]\nname = \"all\"\nmeasured = true\nblock = \"64KiB\"\naddress = { pattern = \"random\" }\n\
+         stop = { bytes = \"4MiB\" }\narrival = { kind = \"closed_loop\", depth = 4 }\n\
+         ops = [{ op = \"read\", percent = 100 }]\n",
+    )
+    .unwrap();
+    let words = ["run", plan.to_str().unwrap(), file.to_str().unwrap()];
+    let announced = dry(&words, 0);
+    assert_eq!(bounds(&announced, "read_bytes"), (12 << 20, Some(12 << 20)));
+    assert_eq!(bounds(&announced, "written_bytes"), (0, Some(0)));
+    assert_eq!(bounds(&announced, "time_ns"), (0, None));
+}
+
+/// Verbs that measure, as they are typed for a virtual drive.
+const MEASURING: [&[&str]; 9] = [
+    &["mark", "sim:usb-8m", "--quick"],
+    &["compare", "sim:usb-8m", "sim:sdcard-4m", "--quick"],
+    &["sweep", "sim:hdd-7200", "--vary", "depth=1,2"],
+    &["survey", "sim:usb-8m"],
+    &["probe", "sim:usb-8m"],
+    &["probe", "capacity", "sim:fake-64g"],
+    &["probe", "surface", "sim:hdd-7200"],
+    &["pts", "wsat", "sim:sata-a"],
+    &["pts", "all", "sim:sata-a"],
+];
+
+// Breaks when a verb says nothing before it begins, or a dry run measures, records or fails.
+#[test]
+fn every_measuring_verb_has_a_dry_run() {
+    for line in MEASURING {
+        let place = scratch_dir();
+        let ran = at(place.path(), &[line, &["--dry-run"]].concat()).exits(0);
+        for head in ["target: sim:", "plan:   ", "time:   ", "I/O:    "] {
+            assert!(ran.stdout.contains(head), "{line:?}: {head} is missing: {}", ran.stdout);
+        }
+        let lines: Vec<&str> = ran.stdout.lines().collect();
+        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{}", ran.stdout);
+        assert!(lines.len() <= 8, "{}", ran.stdout);
+        assert!(recorded(place.path()).is_empty(), "{line:?}");
+        let announced = dry(line, 0);
+        assert!(announced["work"].is_string(), "{announced}");
+    }
+}
+
+// Breaks when nothing is announced, when it is said twice, or where nothing but the result is wanted.
+#[test]
+fn a_run_is_announced_once() {
+    let ran = run(VIRTUAL).exits(0);
+    assert_eq!(ran.announced().matches("plan:   2 tests, 3 runs each").count(), 0);
+    assert_eq!(
+        ran.announced().matches("plan:   4 tests, 3 runs each").count(),
+        1,
+        "{}",
+        ran.stderr
+    );
+    let quiet = run([&VIRTUAL[..], &["-q"]].concat()).exits(0);
+    assert_eq!(quiet.stderr, "");
+    assert_eq!(ran.body(), quiet.body());
+    let of = |ran: &Ran| ran.json()["envelope"]["announced"].clone();
+    assert_eq!(of(&ran), of(&quiet));
+    assert_eq!(of(&ran), dry(&VIRTUAL[..8], 0));
+    let sides = ["sim:usb-8m", "sim:sdcard-4m", "--quick", "--tests=RND4KQ1T1", "--read-only"];
+    for line in [&[&["compare"], &sides[..]].concat()[..], &["survey", "sim:usb-8m", "--seed=7"]] {
+        let ran = run([line, &["--no-progress"]].concat());
+        assert_eq!(ran.announced().matches("plan: ").count(), 1, "{line:?}: {}", ran.stderr);
+    }
+}
+
+// Breaks when a dry run makes a test file, or grows or changes what is there.
+#[test]
+fn a_dry_run_touches_nothing() {
+    let (dir, place) = (scratch_dir(), scratch_dir());
+    let here = dir.path().to_str().unwrap();
+    let ran = at(place.path(), &["mark", here, "--size=64MiB", "--dry-run"]).exits(0);
+    assert!(ran.stdout.contains("in a test file (64 MiB)"), "{}", ran.stdout);
+    assert!(names(dir.path()).is_empty() && names(place.path()).is_empty());
+    let file = dir.path().join("file");
+    written_file(&file, 4 << 20);
+    let before = std::fs::read(&file).unwrap();
+    let file = file.to_str().unwrap();
+    let write = ["--write", "--consent=file", "--allow=unknown:users,unknown:content"];
+    let load = ["--tests=RND4KQ1T1", "--dry-run", "--json"];
+    let announced = at(place.path(), &[&["mark", file][..], &load, &write].concat());
+    let announced = announced.exits(0).body();
+    assert!(bounds(&announced, "written_bytes").1.is_none_or(|most| most > 0), "{announced}");
+    assert_eq!(std::fs::read(file).unwrap(), before);
+    // What would be refused is refused now.
+    at(place.path(), &[&["mark", file, "--write-only"][..], &load].concat()).exits(3);
+    let announced = dry(&["mark", file, "--tests=RND4KQ1T1"], 0);
+    assert_eq!(bounds(&announced, "written_bytes"), (0, Some(0)));
+    assert!(names(place.path()).is_empty());
+}
+
+/// Asserts that nothing is measured in memory, unless it is asked for, and that nothing is left there.
+fn assert_no(target: &Path, verbs: &[&[&str]]) {
+    let target = target.to_str().unwrap();
+    for verb in verbs {
+        let words = [verb, &[target][..]].concat();
+        let ran = run([&words[..], &["--no-progress", "--no-record"]].concat()).exits(1);
+        assert!(ran.stderr.contains("memory"), "{verb:?}: {}", ran.stderr);
+        let announced = dry(&words, 1);
+        assert!(warnings(&announced).contains("no drive to measure"), "{announced}");
+    }
+}
+
+// Breaks when minutes go into measuring this machine's memory, by whatever verb.
+#[test]
+fn what_lies_in_memory_ends_at_once() {
+    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
+        return skip("needs /dev/shm");
+    };
+    let verbs: [&[&str]; 4] =
+        [&["mark"], &["sweep", "--vary=depth=1,2"], &["survey"], &["compare", "sim:usb-8m"]];
+    assert_no(memory.path(), &verbs);
+    let file = memory.path().join("file");
+    written_file(&file, 16 << 20);
+    assert_no(&file, &[&["mark"], &["probe", "surface"], &["survey"]]);
+    assert_eq!(names(memory.path()), ["file"]);
+    let anyway = ["--anyway", "--no-record", "--no-progress", "--seed=7"];
+    let words = ["probe", "interval", file.to_str().unwrap()];
+    let ran = run([&words[..], &anyway].concat());
+    assert!(!ran.stderr.contains("hint: add --anyway"), "{}", ran.stderr);
+    assert!(ran.announced().contains("there is no drive to measure"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_loop_on_tmpfs_lies_in_memory() {
+    if !has_means(&["losetup", "mount"]) {
+        return;
+    }
+    let mounted = Mounted::new("tmpfs", "tmpfs", "size=64m");
+    let image = mounted.path().join("image");
+    written_file(&image, 32 << 20);
+    let device = Loop::on(scratch_dir(), &image, &[]);
+    assert_no(&device.path, &[&["mark"], &["probe", "surface"]]);
+}
+
+// Breaks when what is known against a result is only said after it.
+#[test]
+fn doubts_that_are_known_come_first() {
+    if !has_means(&["losetup"]) {
+        return;
+    }
+    let device = Loop::new(64 << 20, false);
+    let words = ["mark", device.dev(), "--read-only", "--runs=2"];
+    let announced = dry(&words, 0);
+    assert!(warnings(&announced).contains("page cache"), "{announced}");
+    assert!(warnings(&announced).contains("fewer than 6 runs"), "{announced}");
+    if !has_means(&["mkfs.btrfs"]) || !filesystem_is_known("btrfs") {
+        return skip("needs btrfs");
+    }
+    let device = Loop::new(256 << 20, true);
+    device.mkfs("btrfs");
+    let mounted = Mounted::new("btrfs", device.dev(), "compress=zstd");
+    let words = ["mark", mounted.path().to_str().unwrap(), "--size=32MiB"];
+    assert!(!warnings(&dry(&words, 0)).contains("compresses"));
+    let packed = dry(&[&words[..], &["--compressible=50"]].concat(), 0);
+    assert!(warnings(&packed).contains("btrfs compresses"), "{packed}");
+    let mut command = drivescope(words);
+    let short = ["--quick", "--tests=SEQ1MQ1T1", "--write-only", "--no-record", "--json"];
+    let ran: Ran = command.args(short).output().unwrap().into();
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+}
