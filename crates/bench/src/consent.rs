@@ -120,14 +120,16 @@ pub fn at_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Most bytes that `plan` writes, where it bounds them by bytes or by counts of I/Os.
+/// Most bytes that `plan` writes, where it bounds them by bytes, by counts of I/Os, or by a budget.
 pub fn bytes_to_write(plan: &Plan) -> Option<Bytes> {
+    let budget = plan.schedule.write_budget;
     if plan.schedule.until.is_some() {
-        return None;
+        return budget;
     }
     let runs = u64::from(plan.schedule.runs) + u64::from(plan.schedule.discard_first);
     let once = plan.steps.iter().map(of_step).sum::<Option<Bytes>>();
-    once.map(|bytes| Bytes(bytes.0.saturating_mul(runs)))
+    let all = once.map(|bytes| Bytes(bytes.0.saturating_mul(runs)));
+    all.map_or(budget, |all| Some(budget.map_or(all, |budget| budget.min(all))))
 }
 
 fn of_step(step: &Step) -> Option<Bytes> {

@@ -225,3 +225,51 @@ fn doubts_that_are_known_come_first() {
     let ran: Ran = command.args(short).output().unwrap().into();
     assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
 }
+
+/// Bytes that the runs of a body wrote.
+fn written(body: &Value) -> u64 {
+    body["written_bytes"].as_u64().unwrap_or(0)
+}
+
+// Breaks when a run writes more than it may, or says nothing of the runs that it left out.
+#[test]
+fn runs_end_before_they_exceed_the_write_budget() {
+    let load = ["--runs=4", "--duration=500ms", "--warm-up=100ms", "--settle=0s", "--seed=7"];
+    let mark = |budget: &str| {
+        let place = scratch_dir();
+        let words = ["mark", "sim:sata-a", "--json", "--no-progress", budget];
+        let ran = at(place.path(), &[&words[..], &load].concat());
+        let steps = only(place.path()).steps();
+        let totals =
+            |step: &Value| step["figures"]["figures"]["totals"]["written"].as_u64().unwrap();
+        let body = ran.body();
+        assert_eq!(written(&body), steps.iter().map(totals).sum::<u64>());
+        assert!(body["read_bytes"].as_u64().unwrap() > 0);
+        let codes = body["caveats"].as_array().unwrap().iter().map(|caveat| caveat["code"].clone());
+        (written(&body), steps.len(), codes.collect::<Vec<Value>>())
+    };
+    let (whole, all, codes) = mark("--write-budget=1TiB");
+    assert!(whole > 200 << 20 && !codes.contains(&"write_budget".into()), "{whole} {codes:?}");
+    for share in [2, 10] {
+        let budget = whole / share;
+        let (bytes, steps, codes) = mark(&format!("--write-budget={budget}B"));
+        assert!(bytes <= budget && steps < all, "{bytes} of {budget}, {steps} of {all}");
+        assert!(codes.contains(&"write_budget".into()), "{codes:?}");
+    }
+    let (bytes, _, _) = mark("--write-budget=4KiB");
+    assert!(bytes <= 4096, "{bytes}");
+}
+
+// Breaks when a plan that is known to write more than it may begins, or a test file is not counted.
+#[test]
+fn what_is_known_to_exceed_the_write_budget_is_refused() {
+    let dir = scratch_dir();
+    let here = dir.path().to_str().unwrap();
+    let words = ["mark", here, "--size=8MiB", "--write-budget=4MiB", "--no-record"];
+    run(words).fails(3, &["test file write 8 MiB", "--write-budget is 4 MiB", "hint:"]);
+    run([&words[..], &["--read-only"]].concat()).exits(3);
+    assert!(names(dir.path()).is_empty());
+    let sides = ["compare", here, "sim:usb-8m", "--size=8MiB", "--write-budget=4MiB"];
+    run([&sides[..], &["--quick", "--no-record"]].concat()).exits(3);
+    assert!(names(dir.path()).is_empty());
+}

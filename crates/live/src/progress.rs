@@ -1,9 +1,11 @@
 //! Progress on stderr, from the run's events: a line, or a live view. Drawn on the thread that receives them or on one of
 //! its own, which is none of those that measure.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use block::text::harmless_lines;
-use block::{Event, RunSink};
+use block::{Event, Nanos, RunSink};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::model::Model;
@@ -21,6 +23,7 @@ pub enum Progress {
 /// Draws one line.
 pub struct Line {
     bar: Bar,
+    model: Model,
     step: String,
     phase: String,
     recent: Recent,
@@ -35,8 +38,9 @@ impl Progress {
     pub fn new(wanted: bool) -> Progress {
         let bar = bar(wanted);
         let (step, phase) = (String::new(), String::new());
-        let (recent, notes) = (Recent::default(), Vec::new());
-        Progress::Line(Box::new(Line { bar, step, phase, recent, repeats: true, notes }))
+        let (recent, notes, model) = (Recent::default(), Vec::new(), Model::default());
+        let line = Line { bar, model, step, phase, recent, repeats: true, notes };
+        Progress::Line(Box::new(line))
     }
 
     /// A live view, or a line where there is to be none.
@@ -46,7 +50,13 @@ impl Progress {
     pub fn of(display: &Display<'_>) -> Result<Progress> {
         Ok(match display.is_live()? {
             true => Progress::Live(Live::new(display)),
-            false => Progress::new(!display.is_quiet),
+            false => {
+                let mut line = Progress::new(!display.is_quiet);
+                if let Progress::Line(line) = &mut line {
+                    line.model = Model::of(display.verb, display.target);
+                }
+                line
+            }
         })
     }
 
@@ -64,10 +74,11 @@ impl Progress {
         matches!(self, Progress::Live(_))
     }
 
-    /// Changes the model of a live view.
-    pub fn update(&self, change: impl FnOnce(&mut Model)) {
-        if let Progress::Live(live) = self {
-            live.update(change);
+    /// Changes the model of what is shown.
+    pub fn update(&mut self, change: impl FnOnce(&mut Model)) {
+        match self {
+            Progress::Live(live) => live.update(change),
+            Progress::Line(line) => change(&mut line.model),
         }
     }
 
@@ -88,13 +99,24 @@ impl Line {
         })
     }
 
+    /// Time left on our clock, where it is known.
+    fn left(&self) -> Option<Duration> {
+        let left = self.model.left()?.most?;
+        // A virtual drive's clock is another one.
+        let pace = match self.model.is_virtual {
+            true => self.model.pace(self.bar.elapsed())?,
+            false => 1.0,
+        };
+        Duration::try_from_secs_f64(left.as_secs_f64() / pace).ok()
+    }
+
     fn show(&self) {
         let mut lines = format!("{} {} {}", self.step, self.phase, self.rate());
         for note in &self.notes {
             lines += "\n        ";
             lines += note;
         }
-        self.bar.set_message(&lines);
+        self.bar.set_message(self.left(), &lines);
     }
 }
 
@@ -113,9 +135,18 @@ impl Bar {
         self.0.set_position(position);
     }
 
-    /// Shows `text` behind the bar, without what a terminal would obey.
-    pub fn set_message(&self, text: &str) {
-        self.0.set_message(harmless_lines(text).into_owned());
+    /// Shows `text` behind the bar, without what a terminal would obey, and before it the time left, where that is known.
+    pub fn set_message(&self, left: Option<Duration>, text: &str) {
+        let left = left.map_or(String::new(), |left| {
+            let ns = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
+            format!(", {} left", Nanos(ns).about())
+        });
+        self.0.set_message(format!("{left}  {}", harmless_lines(text)));
+    }
+
+    /// Time since it was made.
+    pub fn elapsed(&self) -> Duration {
+        self.0.elapsed()
     }
 
     /// Takes it from the terminal.
@@ -131,7 +162,7 @@ pub fn bar(wanted: bool) -> Bar {
 
 /// A line with the time since it was made; drawn when stderr is a terminal and `wanted`. `what` is a word without braces.
 pub fn timer(what: &str, wanted: bool) -> Bar {
-    styled(None, &format!("{what} {{elapsed:>4}}  {{msg}}"), wanted)
+    styled(None, &format!("{what} {{elapsed:>4}} elapsed{{msg}}"), wanted)
 }
 
 fn styled(length: Option<u64>, template: &str, wanted: bool) -> Bar {
@@ -143,7 +174,7 @@ fn styled(length: Option<u64>, template: &str, wanted: bool) -> Bar {
     Bar(bar)
 }
 
-const TEMPLATE: &str = "{pos:>3}/{len} {bar:16.cyan} {elapsed:>4} {msg}";
+const TEMPLATE: &str = "{pos:>3}/{len} {bar:16.cyan} {elapsed:>4} elapsed{msg}";
 
 impl RunSink for Progress {
     fn event(&mut self, event: &Event) {
@@ -156,10 +187,11 @@ impl RunSink for Progress {
 
 impl RunSink for Line {
     fn event(&mut self, event: &Event) {
+        self.model.event(event, self.bar.elapsed());
         match event {
             Event::Preparing { what, done_bytes, total_bytes } => {
                 self.bar.set(done_bytes.0 >> 20, total_bytes.0 >> 20);
-                self.bar.set_message(&format!("MiB {what}"));
+                self.bar.set_message(None, &format!("MiB {what}"));
             }
             Event::StepStarted { position, positions, step, run, .. } => {
                 self.bar.set(u64::from(*position), u64::from(*positions));
@@ -202,5 +234,20 @@ mod tests {
     #[test]
     fn the_template_is_one() {
         assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
+    }
+
+    // Breaks when the time left is not that of the plan, or is said where more runs may come.
+    #[test]
+    fn a_line_says_what_is_left() {
+        let Progress::Line(mut line) = Progress::new(false) else { panic!("a line") };
+        assert_eq!(line.left(), None);
+        let planned = Some(Nanos::secs(4));
+        let step = "RND4KQ1T1 read".to_owned();
+        line.event(&Event::StepStarted { position: 0, positions: 10, step, run: 0, planned });
+        let (at, bytes) = (Nanos::secs(1), block::Bytes(4096));
+        line.event(&Event::Interval { at, length: at, ios: 1, bytes });
+        assert_eq!(line.left(), Some(Duration::from_secs(39)));
+        line.model.is_open = true;
+        assert_eq!(line.left(), None);
     }
 }

@@ -36,6 +36,12 @@ pub struct Body {
     /// Time waited, beyond the pauses, for the drive to recover from writes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub settle_ns: Nanos,
+    /// Bytes that all runs read, warm-up among them.
+    #[serde(default, skip_serializing_if = "is_no_byte")]
+    pub read_bytes: Bytes,
+    /// Bytes that all runs wrote, warm-up and the run's own test file among them.
+    #[serde(default, skip_serializing_if = "is_no_byte")]
+    pub written_bytes: Bytes,
     /// What reading again said of the drive's own cache; absent where nothing depended on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<cache::Found>,
@@ -94,6 +100,10 @@ pub struct Setup {
     pub seed: u64,
     /// Position of each counted run in the order of execution, by test.
     pub order: Vec<Vec<u32>>,
+}
+
+fn is_no_byte(bytes: &Bytes) -> bool {
+    *bytes == Bytes::ZERO
 }
 
 fn is_zero(span: &Nanos) -> bool {

@@ -66,6 +66,14 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
             Run::LargerBudget,
         ));
     }
+    if let Some(budget) = plan.schedule.write_budget.filter(|_| executed.out_of_write_budget) {
+        caveats.push(Caveat::new(
+            "write_budget",
+            target,
+            format!("runs that write were left out: all may write {} at most", budget.human()),
+            Run::LargerWriteBudget,
+        ));
+    }
     if !context.direct && context.info.kind != DriveKind::Virtual {
         caveats.push(Caveat::new(
             "buffered",

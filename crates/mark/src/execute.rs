@@ -1,7 +1,6 @@
 //! Makes the runs of a mark in the order of its plan's schedule.
 
 use std::collections::VecDeque;
-use std::sync::atomic::Ordering;
 
 use block::{Bytes, DriveInfo, EngineKind, Environment, Event, Nanos, NullSink, RunSink, Time};
 use engine::{Control, EngineError, Failure, IoPath, Samples, Way};
@@ -12,8 +11,10 @@ use workload::plan::{Arrival, Phase, Plan, PlanError, Region, Step, Stop};
 use workload::schedule::{Slot, schedule};
 
 use crate::body::CONFIDENCE;
+use crate::rest::rest;
 use crate::run::{Kept, RunFigures, TracedRun};
 use crate::settle::{Settled, Settling};
+use crate::write_budget;
 
 /// Why a mark could not be made.
 #[derive(Debug, Error)]
@@ -148,6 +149,8 @@ pub struct Executed {
     pub failed: Vec<FailedRun>,
     /// True when a stop rule's budget ran out before the precision was reached.
     pub out_of_budget: bool,
+    /// True when runs were left out, or cut short, so that no more is written than the plan allows.
+    pub out_of_write_budget: bool,
     /// How many runs an earlier process had made, when they were not made again.
     pub resumed_after: Option<u32>,
     /// The region that was used.
@@ -156,6 +159,8 @@ pub struct Executed {
     pub written: Vec<(u32, Bytes)>,
     /// Time on the target's clock from the beginning to the end of the last run.
     pub elapsed: Nanos,
+    /// Bytes that all runs read.
+    pub read: Bytes,
     /// Latency of small reads some time after the last run, in nanoseconds, where runs wrote.
     pub idle_ns: Option<f64>,
     /// The same from before the first writes, where reads followed on writes and the drive did not come back to it.
@@ -173,10 +178,12 @@ impl Executed {
             broken: None,
             failed: Vec::new(),
             out_of_budget: false,
+            out_of_write_budget: false,
             resumed_after: None,
             region,
             written: Vec::new(),
             elapsed: Nanos::ZERO,
+            read: Bytes::ZERO,
             idle_ns: None,
             before_ns: None,
         }
@@ -303,10 +310,19 @@ pub fn execute(
     let mut earlier = Queue { runs: earlier.runs.into(), replay: earlier.replay };
     let mut slots = schedule(plan);
     let mut settling = Settling::new(plan, region, target.info().logical_block_bytes);
-    while let Some(slot) = slots
-        .next_with(&mut |step| needs_more(plan, step, &executed.tests[step].runs, executed.elapsed))
-    {
-        let step = &plan.steps[slot.step];
+    while let Some(slot) = slots.next_with(&mut |step| {
+        write_budget::within(plan, step, &executed).is_some()
+            && needs_more(plan, step, &executed.tests[step].runs, executed.elapsed)
+    }) {
+        let Some(step) = write_budget::within(plan, slot.step, &executed) else {
+            executed.out_of_write_budget = true;
+            match plan.schedule.until {
+                // Tests have the same count of runs.
+                Some(_) => break,
+                None => continue,
+            }
+        };
+        let step = &*step;
         let known = earlier.next(&slot, step)?;
         if known.is_none() && executed_enough(plan, &slot, &mut executed, clock.at(target.now())) {
             break;
@@ -432,16 +448,6 @@ fn hand_over_trace(slot: &Slot, step: &Step, samples: &mut Samples, keeper: &mut
     }
 }
 
-/// Lets `span` go by in slices short enough that Ctrl-C does not have to wait for its end.
-fn rest(target: &mut dyn IoPath, span: Nanos, control: Control<'_>) {
-    let mut left = span;
-    while left > Nanos::ZERO && !control.cancel.load(Ordering::Relaxed) {
-        let slice = left.min(Nanos::millis(100));
-        target.pause(slice);
-        left = left - slice;
-    }
-}
-
 fn announce(plan: &Plan, slot: &Slot, step: &Step, now: Time, sink: &mut dyn RunSink) {
     let per_step = plan.schedule.runs.saturating_add(plan.schedule.discard_first);
     let known = per_step.saturating_mul(u32::try_from(plan.steps.len()).unwrap_or(u32::MAX));
@@ -492,6 +498,7 @@ fn tell(kept: &Kept, sink: &mut dyn RunSink) {
 fn count(executed: &mut Executed, step: usize, kept: Kept) {
     let Some(figures) = kept.figures else { return };
     executed.written.push((kept.position, figures.totals.written));
+    executed.read += figures.totals.read;
     if kept.counted {
         let test = &mut executed.tests[step];
         test.latencies.merge(&kept.latencies);

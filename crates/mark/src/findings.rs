@@ -1,6 +1,6 @@
 //! From the runs of a mark to what they mean.
 
-use block::{Nanos, Op};
+use block::{Bytes, Nanos, Op};
 use stats::{
     Better, Decision, OrderInterval, StopRule, Unit, coefficient_of_variation, median_interval,
     median_quantity, range_over_mean,
@@ -37,6 +37,8 @@ pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
         tests.push(test);
     }
     caveats.extend(caveats::of_commits(&tests, context.info));
+    let own_file = context.extents.as_ref().filter(|_| context.own_file);
+    let own_file = own_file.map_or(Bytes::ZERO, |extents| extents.file_bytes);
     Body {
         target: context.info.clone(),
         stack: context.stack.clone(),
@@ -50,6 +52,8 @@ pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
             .filter_map(|run| run.settled)
             .map(|settled| settled.waited_ns)
             .sum(),
+        read_bytes: executed.read,
+        written_bytes: executed.written.iter().map(|(_, bytes)| *bytes).sum::<Bytes>() + own_file,
         cache: context.cache.clone(),
         imported: None,
     }

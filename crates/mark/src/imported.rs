@@ -98,6 +98,8 @@ pub fn body(origin: Origin, sources: &[Source]) -> Body {
         interrupted: false,
         elapsed_ns: Nanos::ZERO,
         settle_ns: Nanos::ZERO,
+        read_bytes: Bytes::ZERO,
+        written_bytes: Bytes::ZERO,
         cache: None,
         imported: Some(Imported {
             tool: origin.tool,

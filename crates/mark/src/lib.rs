@@ -25,11 +25,13 @@ pub mod options;
 pub mod outlook;
 mod proofs;
 pub mod repeat;
+mod rest;
 mod run;
 mod settle;
 pub mod states;
 pub mod sweep;
 pub mod trend;
+mod write_budget;
 
 pub use body::Body;
 pub use caveats::past_the_cache;

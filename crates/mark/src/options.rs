@@ -256,6 +256,7 @@ impl Options {
                     }
                     Deciding::Within(span) => span,
                 },
+                write_budget: None,
                 until: self.until,
             },
             steps,

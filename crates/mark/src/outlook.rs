@@ -99,7 +99,12 @@ impl Outlook {
             plan.steps.iter().enumerate().any(|(at, step)| {
                 !is_paced(at) && step.phases.iter().any(|phase| !phase.transfers())
             });
-        Outlook { time_ns, read: grown(1), written: grown(2), flushes }
+        let mut written = grown(2);
+        if let Some(Bytes(budget)) = schedule.write_budget {
+            let most = written.most.map_or(budget, |most| most.min(budget));
+            written = Bounds { least: written.least.min(budget), most: Some(most) };
+        }
+        Outlook { time_ns, read: grown(1), written, flushes }
     }
 }
 

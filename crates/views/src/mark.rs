@@ -103,6 +103,13 @@ fn facts(body: &Body) -> Vec<String> {
         format!("{runs}{timed}; seed {}", setup.seed),
     ];
     facts.extend(body.cache.as_ref().map(cache));
+    let size = |bytes: Bytes| number::bytes(bytes.0 as f64);
+    let moved = [(body.read_bytes, "read"), (body.written_bytes, "written")];
+    let moved = moved.into_iter().filter(|(bytes, _)| bytes.0 > 0);
+    let moved: Vec<String> = moved.map(|(bytes, word)| format!("{} {word}", size(bytes))).collect();
+    if !moved.is_empty() {
+        facts.push(format!("{} in all", moved.join(" and ")));
+    }
     facts
 }
 

@@ -1,6 +1,6 @@
 //! How often a plan's steps run, and in which order.
 
-use block::Nanos;
+use block::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::units;
@@ -29,6 +29,9 @@ pub struct Schedule {
     /// Tests that `runs` leave undecided get more of them, within this time since the first run; zero for none.
     #[serde(with = "units::nanos", skip_serializing_if = "is_zero")]
     pub decide_within: Nanos,
+    /// Most that all runs write together; runs that write end before they exceed it.
+    #[serde(with = "units::optional_bytes", skip_serializing_if = "Option::is_none")]
+    pub write_budget: Option<Bytes>,
     /// Goes on until the numbers are good enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
@@ -44,6 +47,7 @@ impl Default for Schedule {
             settle: Nanos::ZERO,
             cache_probe: Schedule::CACHE_PROBE,
             decide_within: Nanos::ZERO,
+            write_budget: None,
             until: None,
         }
     }

@@ -75,6 +75,10 @@ pub struct TargetArgs {
     /// Keep the submitters on these CPUs, such as 0,2-3
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub cpus: Option<Cpus>,
+    /// Most that the runs and their test file may write; runs that would write more
+    /// are left out
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub write_budget: Option<Bytes>,
     /// Measure even if the target lies in this machine's memory
     #[arg(long, add = BesideResume)]
     pub anyway: bool,
@@ -107,6 +111,7 @@ impl TargetArgs {
             no_cow: self.no_cow,
             cpus: self.cpus.clone(),
             anyway: self.anyway,
+            write_budget: self.write_budget,
             consent: self.consent.settings(),
         }
     }

@@ -314,7 +314,7 @@ impl Job<'_> {
         opened: &opening::Opened<'_>,
         resumed: Option<Resumed>,
     ) -> Result<Made> {
-        let progress = Progress::of(&Display {
+        let mut progress = Progress::of(&Display {
             live: self.args.output.live.when(true),
             is_quiet: self.args.output.files.result.no_progress,
             verb: &self.verb,

@@ -29,7 +29,7 @@ use sides::{Found, differ, find, side};
 use turns::{Begun, Common, Live};
 
 /// Flags that say how targets are measured, beside those of the load.
-const HOW: [&str; 5] = ["size", "span", "engine", "buffered", "cpus"];
+const HOW: [&str; 6] = ["size", "span", "engine", "buffered", "cpus", "write_budget"];
 
 /// Runs the verb; `given` are the flags that the user typed.
 ///

@@ -132,7 +132,7 @@ impl Reading {
         if length >= SHOWN_FROM {
             let bar = self.bar.get_or_insert_with(|| progress::bar(true));
             bar.set(0, length >> 20);
-            bar.set_message(&format!("MiB of {name}"));
+            bar.set_message(None, &format!("MiB of {name}"));
         }
         let watched = Watched { input, name: &name, bar: &mut self.bar, bytes: 0 };
         let mut buffered = BufReader::with_capacity(256 << 10, watched);
@@ -163,7 +163,7 @@ impl Read for Watched<'_> {
         if self.bytes >= SHOWN_FROM {
             let bar = self.bar.get_or_insert_with(|| {
                 let bar = progress::bar(true);
-                bar.set_message(&format!("MiB of {}", self.name));
+                bar.set_message(None, &format!("MiB of {}", self.name));
                 bar
             });
             bar.set_position(self.bytes >> 20);

@@ -197,6 +197,7 @@ fn agree(asked: &Asked<'_>, setup: &Setup, plan: &Plan) -> Result<()> {
     }
     let Some(mut other) = (asked.plan)(plan.seed)? else { return Ok(()) };
     (other.seed, other.region) = (plan.seed, plan.region);
+    other.schedule.write_budget = plan.schedule.write_budget;
     // What may not be written to was only read.
     if !plan.alters() && other.alters() {
         other.steps.retain(|step| !step.writes());

@@ -98,6 +98,7 @@ fn emulated(job: &Job<'_>) -> Result<Known> {
     let info = target.info().clone();
     let mut plan = job.plan_for(true, Some(info.capacity_bytes))?;
     job.widen(&mut plan, &info);
+    job.budget(&mut plan, Bytes::ZERO)?;
     let region = plan.fit(&info)?;
     let mut target = target.engine()?;
     let path = target.io_path();
@@ -132,6 +133,7 @@ fn real(job: &Job<'_>) -> Result<Known> {
         let link = info.link_bytes_per_s;
         let mut plan = (job.plan)(true)?;
         plan.region.get_or_insert(Region { offset: Bytes::ZERO, length: size });
+        job.budget(&mut plan, size)?;
         info = DriveInfo { capacity_bytes: size, ..unopened(args.target.as_str()) };
         plan.fit(&info)?;
         info.link_bytes_per_s = link;
@@ -142,6 +144,7 @@ fn real(job: &Job<'_>) -> Result<Known> {
     let capacity = (!is_file).then_some(info.capacity_bytes);
     let mut plan = job.plan_for(args.consent.write, capacity)?;
     job.check_writes(&plan, is_file)?;
+    job.budget(&mut plan, Bytes::ZERO)?;
     if !plan.alters() {
         job.widen(&mut plan, &info);
     }

@@ -74,6 +74,30 @@ impl Job<'_> {
         }
     }
 
+    /// Keeps `plan` within the bytes that may be written, those of a test file among them.
+    ///
+    /// # Errors
+    /// [`Refused`] where it is known to write more.
+    pub(super) fn budget(&self, plan: &mut Plan, test_file: Bytes) -> Result<()> {
+        let Some(budget) = self.target.write_budget else { return Ok(()) };
+        let runs = if plan.alters() { consent::bytes_to_write(plan) } else { None };
+        let writes = test_file + runs.unwrap_or_default();
+        if writes > budget {
+            let why = format!(
+                "{}: refused: the runs and their test file write {}, and --write-budget is {}; nothing was written\nhint: \
+                 give a larger --write-budget, or a smaller --size",
+                self.target.target,
+                writes.human(),
+                budget.human()
+            );
+            return Err(Refused(why).into());
+        }
+        if plan.alters() {
+            plan.schedule.write_budget = Some(budget.saturating_sub(test_file));
+        }
+        Ok(())
+    }
+
     /// Refuses a plan that writes to what is there and may only be read.
     ///
     /// # Errors

@@ -98,6 +98,7 @@ impl Session<'_> {
         }
         let mut plan = self.job.plan_for(true, Some(capacity))?;
         self.job.widen(&mut plan, target.info());
+        self.job.budget(&mut plan, Bytes::ZERO)?;
         let mut target = target.engine()?;
         let how = OpenedAs::not_real(target.engine(), identity);
         let target = (target.io_path(), Engines::default());
@@ -128,6 +129,7 @@ impl Session<'_> {
                 size.human()
             );
         }
+        self.job.budget(&mut plan, size)?;
         // Failures that can be foreseen come before gigabytes are written; the rest when it is open.
         let info = DriveInfo { capacity_bytes: size, ..unopened(&name) };
         let region = plan.fit(&info)?;
@@ -175,6 +177,7 @@ impl Session<'_> {
         let capacity = if is_file { None } else { Some(linux::target::size_of(path)?) };
         let mut plan = self.job.plan_for(self.job.target.consent.write, capacity)?;
         self.job.check_writes(&plan, is_file)?;
+        self.job.budget(&mut plan, Bytes::ZERO)?;
         if !plan.alters() {
             let opened = drives::open_path(self.request(None))?;
             self.job.widen(&mut plan, opened.target.info());
@@ -257,6 +260,7 @@ impl Session<'_> {
         let earlier = self.recording.begin(&plan, &how.identity)?;
         let ops = || plan.steps.iter().flat_map(|s| &s.phases).flat_map(|p| &p.ops);
         let durable = ops().any(|o| o.fua) && ops().all(|o| o.fua || o.op != Op::Write);
+        self.recording.set_open(plan.schedule.until.is_some());
         if self.recording.is_live() {
             self.recording.watched(Watch {
                 plan: plan.clone(),

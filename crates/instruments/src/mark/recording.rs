@@ -127,10 +127,13 @@ impl Recording {
         self.progress.is_live()
     }
 
+    /// Says whether more runs may come than are planned.
+    pub fn set_open(&mut self, is_open: bool) {
+        self.progress.update(|model| model.is_open = is_open);
+    }
+
     /// Shows the facts of `watch` after each run from now on.
     pub fn watched(&mut self, watch: Watch) {
-        let is_open = watch.plan.schedule.until.is_some();
-        self.progress.update(|model| model.is_open = is_open);
         self.watch = Some(watch);
     }
 

@@ -114,6 +114,8 @@ impl Setup {
         let engine = engine.with_context(|| format!("{}: no such engine here", self.engine))?;
         Ok(TargetSettings {
             anyway: true,
+            // That of the runs is in the plan.
+            write_budget: None,
             target: TargetSpec::of(&self.target),
             size: self.file_bytes,
             span: None,

@@ -58,6 +58,8 @@ pub struct TargetSettings {
     pub cpus: Option<Vec<usize>>,
     /// True when a target in this machine's memory is measured too.
     pub anyway: bool,
+    /// Most that the runs and their test file may write.
+    pub write_budget: Option<Bytes>,
     /// Consent to writing.
     pub consent: WriteConsent,
 }

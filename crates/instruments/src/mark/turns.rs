@@ -19,6 +19,7 @@ pub struct Turns {
     moved: Condvar,
     cancel: Arc<AtomicBool>,
     seed: u64,
+    blocks: u32,
     bar: Bar,
 }
 
@@ -54,6 +55,7 @@ impl Turns {
             moved: Condvar::new(),
             cancel: Arc::new(AtomicBool::new(false)),
             seed,
+            blocks,
             bar,
         });
         let of = |(index, name): (usize, &String)| Turn {
@@ -67,6 +69,12 @@ impl Turns {
     fn seats(&self) -> MutexGuard<'_, Vec<Seat>> {
         // Seats are plain values: whoever panicked left none half-way.
         self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Time left when `block` begins, by that of the blocks before it.
+    fn left(&self, block: u32) -> Option<Duration> {
+        let later = self.blocks.saturating_sub(block);
+        (block > 0).then(|| self.bar.elapsed() * later / block)
     }
 
     /// Place of a seat in the order of a block.
@@ -97,7 +105,7 @@ impl Turn {
     pub fn prepare(&self) {
         let is_ready = |seats: &[Seat]| !seats[..self.index].contains(&Seat::Preparing);
         self.wait(|_, seats| is_ready(seats));
-        self.turns.bar.set_message(&format!("getting {} ready", self.name));
+        self.turns.bar.set_message(None, &format!("getting {} ready", self.name));
     }
 
     /// Gives the turn away, and waits for that of `block`.
@@ -106,7 +114,7 @@ impl Turn {
         self.wait(|turns, seats| turns.next(seats) == Some(self.index));
         self.set(Seat::Making);
         self.turns.bar.set_position(u64::from(block));
-        self.turns.bar.set_message(&self.name);
+        self.turns.bar.set_message(self.turns.left(block), &self.name);
     }
 
     /// It is over; when by a failure, the others end too.

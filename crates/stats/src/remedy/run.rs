@@ -27,6 +27,8 @@ remedies! {
         MendDrive = "mend_drive",
         /// Allow more time, or be content with wider intervals.
         LargerBudget = "larger_budget",
+        /// Allow more to be written.
+        LargerWriteBudget = "larger_write_budget",
         /// Bypass the page cache, which this run did not by wish.
         DirectIo = "direct_io",
         /// Bypass the page cache, so that the drive is reached.

@@ -27,6 +27,7 @@ pub(super) fn wording(remedy: Run) -> Wording {
             "find the cause in the kernel's log and with `drivescope health`, and begin a new run when it is mended",
         ),
         Run::LargerBudget => of_verb("give a larger --budget, or a wider --until"),
+        Run::LargerWriteBudget => of_verb("give a larger --write-budget"),
         Run::DirectIo => of_verb("leave --buffered out to measure the drive"),
         Run::DirectToDrive => of_verb("leave --buffered out"),
         Run::ContiguousFile => {

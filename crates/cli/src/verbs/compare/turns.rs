@@ -260,6 +260,7 @@ impl Common<'_> {
         let is_here = !named.is_real() || named.as_path().exists();
         let target = TargetSettings {
             anyway: args.anyway,
+            write_budget: args.write_budget,
             target: if is_here { named.clone() } else { TargetSpec::of(&targets[side.index]) },
             size: args.size,
             span: args.span,

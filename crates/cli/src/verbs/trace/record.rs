@@ -186,7 +186,11 @@ impl Watch<'_> {
             if look.is_multiple_of(DRAW) {
                 let (events, lost) = (tracer.events() as f64, tracer.lost() as f64);
                 let lost = if lost > 0.0 { number::thousands(lost) } else { "none".to_owned() };
-                bar.set_message(&format!("{} events, {lost} lost", number::thousands(events)));
+                let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+                bar.set_message(
+                    left,
+                    &format!("{} events, {lost} lost", number::thousands(events)),
+                );
             }
             let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
             thread::sleep(left.min(LOOK));
