@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use bench::opening;
 use block::{Bytes, Waiting};
 use drives::TargetSpec;
 use instruments::announce::Cost;
@@ -29,8 +30,9 @@ pub fn replayer(path: &Path, reading: &ReadingArgs, args: &PlayArgs) -> Result<R
 /// What `rounds` of the replay take on `target`.
 ///
 /// # Errors
-/// As [`Replayer::outlook`].
+/// When it is a directory or not there, and as [`Replayer::outlook`].
 pub fn cost(replayer: &Replayer, target: &TargetSpec, rounds: u32) -> Result<Cost> {
+    opening::check_name(target, "replayed to")?;
     let [time_ns, read, written] =
         replayer.outlook(target)?.map(|bounds| bounds.times(u64::from(rounds)));
     let trace = replayer.trace.path().display();
