@@ -27,7 +27,7 @@ pub fn known(stack: &Stack, buffered: bool, content: Option<Content>) -> Vec<Str
     }));
     doubts.extend(
         leaf(Medium::Unknown)
-            .filter(|leaf| leaf.name != "null:")
+            .filter(|_| stack.layers.iter().all(|layer| layer.kind != "null"))
             .map(|leaf| format!("it is not known what holds the data of {}", leaf.name)),
     );
     doubts

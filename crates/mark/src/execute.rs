@@ -1,5 +1,6 @@
 //! Makes the runs of a mark in the order of its plan's schedule.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use block::{Bytes, DriveInfo, EngineKind, Environment, Event, Nanos, NullSink, RunSink, Time};
@@ -311,13 +312,17 @@ pub fn execute(
     let mut slots = schedule(plan);
     let mut settling = Settling::new(plan, region, target.info().logical_block_bytes);
     while let Some(slot) = slots.next_with(&mut |step| {
+<<<<<<< HEAD
         write_budget::within(plan, step, &executed).is_some()
             && needs_more(plan, step, &executed.tests[step].runs, executed.elapsed)
+=======
+        within(plan, step, &executed).is_some()
+            && needs_more(plan, step, &executed.tests[step].runs, last)
+>>>>>>> 70cb0d9f (mark: take the write budget apart from the runs it bounds)
     }) {
-        let Some(step) = write_budget::within(plan, slot.step, &executed) else {
+        let Some(step) = within(plan, slot.step, &executed) else {
             executed.out_of_write_budget = true;
             match plan.schedule.until {
-                // Tests have the same count of runs.
                 Some(_) => break,
                 None => continue,
             }
@@ -388,6 +393,11 @@ pub fn execute(
         (executed.idle_ns, executed.before_ns) = (last.idle_ns, last.before_ns);
     }
     Ok(executed)
+}
+
+fn within<'a>(plan: &'a Plan, step: usize, executed: &Executed) -> Option<Cow<'a, Step>> {
+    let (budget, earlier) = (plan.schedule.write_budget, &executed.tests[step].runs);
+    write_budget::within(budget, &plan.steps[step], &executed.written, earlier)
 }
 
 /// A virtual drive that is made anew fails again as it did, which is one failure and not two.

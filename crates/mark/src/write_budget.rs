@@ -3,25 +3,25 @@
 use std::borrow::Cow;
 
 use block::{Bytes, Op};
-use workload::plan::{Phase, Plan, Step};
+use workload::plan::{Phase, Step};
 
-use crate::execute::Executed;
+use crate::run::RunFigures;
 
-/// The step with this index as it may be run after what was `executed`; `None` where the rest of the budget is too small for it.
+/// `step` as it may be run after the runs that have `written`, of which those of the same step are `earlier`; `None` where the rest
+/// of the budget is too small for it.
 pub(crate) fn within<'a>(
-    plan: &'a Plan,
-    index: usize,
-    executed: &Executed,
+    budget: Option<Bytes>,
+    step: &'a Step,
+    written: &[(u32, Bytes)],
+    earlier: &[RunFigures],
 ) -> Option<Cow<'a, Step>> {
-    let step = &plan.steps[index];
-    let Some(Bytes(budget)) = plan.schedule.write_budget.filter(|_| step.writes()) else {
+    let Some(Bytes(budget)) = budget.filter(|_| step.writes()) else {
         return Some(Cow::Borrowed(step));
     };
-    let spent: u64 = executed.written.iter().map(|(_, bytes)| bytes.0).sum();
+    let spent: u64 = written.iter().map(|(_, bytes)| bytes.0).sum();
     let left = budget.saturating_sub(spent);
-    let earlier = executed.tests[index].runs.iter().map(|run| run.totals.written.0).max();
     // A run that is cut short would be of another length than those before it.
-    if earlier.is_some_and(|most| most > left) {
+    if earlier.iter().any(|run| run.totals.written.0 > left) {
         return None;
     }
     let time = |phase: &Phase| phase.stop.after.map_or(0, |after| after.0);
