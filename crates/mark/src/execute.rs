@@ -3,15 +3,16 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use block::{Bytes, DriveInfo, EngineKind, Environment, Event, Nanos, NullSink, RunSink, Time};
+use block::{Bytes, DriveInfo, EngineKind, Environment, Event, Nanos, RunSink, Time};
 use engine::{Control, EngineError, Failure, IoPath, Samples, Way};
 use serde::{Deserialize, Serialize};
 use stats::{Decision, LatencyHistogram, StopRule, median};
 use thiserror::Error;
-use workload::plan::{Arrival, Phase, Plan, PlanError, Region, Step, Stop};
+use workload::plan::{Plan, PlanError, Region, Step};
 use workload::schedule::{Slot, schedule};
 
 use crate::body::CONFIDENCE;
+use crate::ceiling::Ceiling;
 use crate::rest::rest;
 use crate::run::{Kept, RunFigures, TracedRun};
 use crate::settle::{Settled, Settling};
@@ -94,16 +95,6 @@ impl FailedRun {
             failure: broken.failure.to_string(),
         }
     }
-}
-
-/// The tester's own limit for one step: the same plan on a drive that completes at once.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ceiling {
-    /// I/Os per second that this tester can issue and reap at most; above zero.
-    pub iops: f64,
-    /// True when each I/O went through the kernel as the measured drive's do; false when it completed in
-    /// this program, which shows a limit that no drive could reach.
-    pub through_kernel: bool,
 }
 
 /// All runs of one test.
@@ -312,20 +303,15 @@ pub fn execute(
     let mut slots = schedule(plan);
     let mut settling = Settling::new(plan, region, target.info().logical_block_bytes);
     while let Some(slot) = slots.next_with(&mut |step| {
-<<<<<<< HEAD
-        write_budget::within(plan, step, &executed).is_some()
-            && needs_more(plan, step, &executed.tests[step].runs, executed.elapsed)
-=======
         within(plan, step, &executed).is_some()
-            && needs_more(plan, step, &executed.tests[step].runs, last)
->>>>>>> 70cb0d9f (mark: take the write budget apart from the runs it bounds)
+            && needs_more(plan, step, &executed.tests[step].runs, executed.elapsed)
     }) {
         let Some(step) = within(plan, slot.step, &executed) else {
             executed.out_of_write_budget = true;
-            match plan.schedule.until {
-                Some(_) => break,
-                None => continue,
+            if plan.schedule.until.is_some() {
+                break;
             }
+            continue;
         };
         let step = &*step;
         let known = earlier.next(&slot, step)?;
@@ -335,19 +321,16 @@ pub fn execute(
         if let Some(kept) = known.as_ref().filter(|_| !earlier.replay) {
             (clock.before, executed.elapsed) = (Nanos(kept.at_ns), Nanos(kept.at_ns));
             executed.resumed_after = Some(slot.position + 1);
-            settling.iter_mut().for_each(|settling| {
-                settling.resumed(kept.figures.as_ref().and_then(|figures| figures.settled))
-            });
+            let settled = kept.figures.as_ref().and_then(|figures| figures.settled);
+            settling.iter_mut().for_each(|settling| settling.resumed(settled));
             count(&mut executed, slot.step, kept.clone());
             continue;
         }
         keeper.turn(slot.position);
         announce(plan, &slot, step, target.now(), keeper);
         rest(target, plan.schedule.pause, control);
-        let settled = match &mut settling {
-            Some(settling) => settling.wait(target, environment, control, keeper)?,
-            None => None,
-        };
+        let wait = |settling: &mut Settling| settling.wait(target, environment, control, keeper);
+        let settled = settling.as_mut().map(wait).transpose()?.flatten();
         let seeded = (region, plan.content, slot.seed);
         let mut samples = match engines.other(step) {
             Some(way) => way.run(environment, step, seeded, control, keeper)?,
@@ -536,76 +519,3 @@ fn precise(plan: &Plan, tests: &[TestRuns]) -> bool {
         matches!(rule.decide(&rates), Decision::Met { .. })
     })
 }
-
-/// Measures the tester's own limit for `step` on `null`, a target that costs nothing: its measured phases,
-/// one by one, in a closed loop of their depth, for arrivals at intended times would only show their own
-/// rate. `None` for a step of which nothing is measured, and where no I/O completed.
-///
-/// `null` is best one that goes through the kernel as the measured drive does (`through_kernel` tells), and
-/// of the same size: what completes without a system call shows a limit that no drive could reach, and a
-/// larger region makes the audit of addresses dearer than it is.
-///
-/// It is the rate of the best slice of time, where a slice holds enough I/Os to be one: what else the machine
-/// does for a moment lowers what is reached, not what can be reached, and a limit that is too low would
-/// refute a drive that is far from it. Where an I/O takes long by itself, as one of which much content
-/// is made, it is that of a whole run.
-///
-/// # Errors
-/// [`EngineError`] when the step cannot be run there.
-pub fn ceiling(
-    step: &Step,
-    plan: &Plan,
-    (null, through_kernel): (&mut dyn IoPath, bool),
-    environment: &mut dyn Environment,
-    control: Control<'_>,
-) -> Result<Option<Ceiling>, EngineError> {
-    let length = null.info().capacity_bytes;
-    let whole = Region { offset: Bytes::ZERO, length };
-    let region = plan.region.unwrap_or(whole);
-    let seeded = (region, plan.content, plan.seed);
-    let control = Control { trace_cap: 0, ..control };
-    let some = ENOUGH.max(u64::from(step.submitters));
-    let stops = [
-        Stop { after: Some(CEILING_WINDOW), ..Stop::default() },
-        Stop { after: Some(CEILING_WINDOW_MAX), ios: Some(some), ..Stop::default() },
-    ];
-    let mut rates = Vec::new();
-    for phase in step.phases.iter().filter(|p| p.measured) {
-        let mut rate = None;
-        for stop in stops {
-            let arrival = Arrival::ClosedLoop { depth: phase.arrival.depth() };
-            let phases = vec![Phase { stop, arrival, ..phase.clone() }];
-            let alone = Step { phases, ..step.clone() };
-            let samples = null.run_step(environment, &alone, seeded, control, &mut NullSink)?;
-            rate = best_rate(&samples);
-            if samples.totals.ios >= ENOUGH {
-                break;
-            }
-        }
-        let Some(rate) = rate else { return Ok(None) };
-        rates.push(rate);
-    }
-    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-    Ok((!rates.is_empty()).then_some(Ceiling { iops: mean, through_kernel }))
-}
-
-/// I/Os per second in the best slice of a run of one phase, if it holds enough of them; or else from the
-/// first request to the last completion, where no I/O is cut off. `None` when none completed.
-fn best_rate(samples: &Samples) -> Option<f64> {
-    let per_s = |ios: u64, span: Nanos| {
-        (ios > 0 && span > Nanos::ZERO).then(|| ios as f64 * 1e9 / span.0 as f64)
-    };
-    let slices = samples.phases.first().map(|phase| &phase.series);
-    let fullest = slices.and_then(|s| Some((*s.ios.iter().max()?, s.slice)));
-    match fullest {
-        Some((ios, slice)) if ios >= ENOUGH => per_s(ios, slice),
-        _ => per_s(samples.totals.ios, samples.elapsed),
-    }
-}
-
-/// I/Os from which on one more or less at the edge of a slice is no matter.
-const ENOUGH: u64 = 64;
-/// Long enough for tens of thousands of I/Os, short enough to add nothing that a user notices.
-const CEILING_WINDOW: Nanos = Nanos::millis(60);
-/// For a step whose I/Os take milliseconds by themselves, until there are [`ENOUGH`].
-const CEILING_WINDOW_MAX: Nanos = Nanos::millis(300);

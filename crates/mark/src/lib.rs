@@ -11,6 +11,7 @@ pub mod body;
 pub mod burst;
 pub mod cache;
 mod caveats;
+mod ceiling;
 pub mod compare;
 mod context;
 pub mod diskspd;
@@ -35,9 +36,10 @@ mod write_budget;
 
 pub use body::Body;
 pub use caveats::past_the_cache;
+pub use ceiling::{Ceiling, ceiling};
 pub use execute::{
-    Around, Broken, Ceiling, Earlier, Engines, Executed, FailedRun, Keeper, MarkError, NeedsMore,
-    NoKeeper, TestRuns, ceiling, execute,
+    Around, Broken, Earlier, Engines, Executed, FailedRun, Keeper, MarkError, NeedsMore, NoKeeper,
+    TestRuns, execute,
 };
 pub use look_again::look_again;
 pub use more_runs::needs_more;

@@ -2,7 +2,8 @@
 
 use workload::plan::{Plan, Step};
 
-use crate::execute::{Ceiling, Executed};
+use crate::ceiling::Ceiling;
+use crate::execute::Executed;
 use crate::proofs::unhindered;
 
 /// Measures the tester's own limit once more, with `look` ([`crate::ceiling`]), for the tests that came near to the one that

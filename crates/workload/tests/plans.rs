@@ -109,9 +109,12 @@ fn a_schedule() -> impl Strategy<Value = Schedule> {
         budget: Nanos(budget),
     });
     let times = (any::<u64>(), any::<u64>(), any::<u64>(), any::<u64>());
-    (1..=u32::MAX, order, any::<u32>(), times, option::of(until)).prop_map(
-        |(runs, order, discard_first, (pause, settle, cache_probe, decide_within), until)| {
+    let limits = (option::of(until), option::of(1..=u64::MAX));
+    (1..=u32::MAX, order, any::<u32>(), times, limits).prop_map(
+        |(runs, order, discard_first, times, (until, write_budget))| {
+            let (pause, settle, cache_probe, decide_within) = times;
             Schedule {
+                write_budget: write_budget.map(Bytes),
                 runs,
                 order,
                 discard_first,

@@ -7,7 +7,8 @@ use workload::plan::{Plan, Step};
 use workload::schedule::schedule;
 
 use crate::body::Body;
-use crate::execute::{Broken, Ceiling, Executed, MarkError};
+use crate::ceiling::Ceiling;
+use crate::execute::{Broken, Executed, MarkError};
 use crate::findings::{self, Context};
 use crate::look_again::look_again;
 use crate::run::RunFigures;

@@ -106,16 +106,10 @@ impl World {
                 latencies: LatencyHistogram::new(),
                 ceiling: self.ceiling,
             }],
-            interrupted: false,
             broken: self.broken.clone(),
             failed: self.failed.clone(),
-            out_of_budget: false,
-            resumed_after: None,
-            region: REGION,
             written: self.runs.iter().map(|run| (run.position, run.totals.written)).collect(),
-            elapsed: Nanos::ZERO,
-            idle_ns: None,
-            before_ns: None,
+            ..Executed::nothing(&self.plan, REGION)
         };
         let context = findings::Context {
             info: &self.info,

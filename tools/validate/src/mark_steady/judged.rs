@@ -57,17 +57,8 @@ impl Judged {
         }
         let drawn = drawn.first(runs.len());
         let executed = Executed {
-            elapsed: Nanos::ZERO,
-            before_ns: None,
             tests: vec![TestRuns { runs, latencies: LatencyHistogram::new(), ceiling: None }],
-            interrupted: false,
-            broken: None,
-            failed: Vec::new(),
-            out_of_budget: false,
-            resumed_after: None,
-            region: REGION,
-            written: Vec::new(),
-            idle_ns: None,
+            ..Executed::nothing(&plan, REGION)
         };
         let (info, stack) = (info(), Stack::default());
         let context = findings::Context {
