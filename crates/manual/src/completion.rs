@@ -33,7 +33,7 @@ type Offer = fn(&OsStr) -> Vec<CompletionCandidate>;
 
 /// By the verb and the argument's name; the first that fits. Without a verb it holds for all, so that a new verb offers
 /// what the others do. Words of consent are not offered: they are to be typed.
-const OFFERS: [(&str, &[&str], Offer); 34] = [
+const OFFERS: [(&str, &[&str], Offer); 35] = [
     ("probe", &["target"], offers::drives),
     ("probe scatter", &["span"], offers::nothing),
     ("pts", &["target"], offers::drives),
@@ -62,6 +62,7 @@ const OFFERS: [(&str, &[&str], Offer); 34] = [
     ("", &["ses"], offers::secure_erases),
     ("", &["sanitize"], offers::sanitizings),
     ("", &["only"], offers::lenses),
+    ("runs export", &["repetition"], offers::repetitions),
     ("", &["format"], offers::formats),
     ("", &["time_unit"], offers::time_units),
     ("", &["read_flag"], offers::read_flags),

@@ -70,7 +70,7 @@ fn shown(case: &Case<'_>, proofs: &Proofs, found: &Writes) -> Option<Shown> {
     };
     let median = stats::median(&case.rates()[case.series.in_cache()..])?;
     let is_after = median < (burst.value * sustained.value).sqrt();
-    match (is_after, is_random || proofs.steady.verdict != Verdict::Proven) {
+    match (is_after, is_random || proofs.steady.verdict == Verdict::Refuted) {
         (false, _) => Some(Shown::Burst),
         (true, false) => Some(Shown::Sustained),
         (true, true) => None,

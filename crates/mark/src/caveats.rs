@@ -6,7 +6,7 @@ use stats::remedy::Run;
 use stats::{Caveat, Remedy, Verdict};
 use workload::plan::Plan;
 
-use crate::body::Test;
+use crate::body::{Latency, Test};
 use crate::burst::{Shown, Writes};
 use crate::context::Context;
 use crate::execute::{Broken, Executed};
@@ -334,6 +334,16 @@ const HALF_TURN: Nanos = Nanos(2_000_000);
 /// A durable write that takes no longer than this times one into the cache waited for nothing.
 const NO_LONGER: f64 = 1.25;
 
+/// Most by which medians may differ where means do not: where a drive answers in one of two times, chance decides which of them
+/// the median is.
+const MODES: f64 = 1.5;
+
+fn is_no_longer(commit: &Latency, cached: &Latency) -> bool {
+    let median = commit.p50 as f64 / cached.p50 as f64;
+    let same_mean = cached.mean > 0.0 && commit.mean <= NO_LONGER * cached.mean;
+    median <= NO_LONGER || (same_mean && median <= MODES)
+}
+
 /// Doubts about durable writes that take less time than they have to.
 pub(crate) fn of_commits(tests: &[Test], info: &DriveInfo) -> Vec<Caveat> {
     let is_volatile = info.write_cache == Some(WriteCache::WriteBack);
@@ -353,7 +363,7 @@ pub(crate) fn of_commits(tests: &[Test], info: &DriveInfo) -> Vec<Caveat> {
                 Run::DistrustFlushes,
             ));
         } else if let Some(cached) = of(Direction::Write).find(|test| test.name == commit.name)
-            && took.0 as f64 <= NO_LONGER * cached.latency_ns.p50 as f64
+            && is_no_longer(&commit.latency_ns, &cached.latency_ns)
         {
             // A cache that is stated not to be volatile is a word of the same drive, daemon or host that may ignore flushes.
             let stated = match info.write_cache {

@@ -40,7 +40,7 @@ impl Settled {
 const READS: u64 = 12;
 /// And at most, as many as are finished within this time.
 const MOST_READS: u64 = 256;
-const LOOK: Nanos = Nanos::millis(200);
+const LOOK: Nanos = Nanos::millis(100);
 /// Their latency that counts: a few reads that somebody else delayed do not.
 const LOOK_PERCENTILE: f64 = 75.0;
 /// Looks at the beginning.

@@ -253,6 +253,14 @@ pub(super) fn sanitizings(typed: &OsStr) -> Offered {
     words(typed, &["block", "crypto", "overwrite"])
 }
 
+/// Runs of each test that are exported.
+pub(super) fn repetitions(typed: &OsStr) -> Offered {
+    described(
+        typed,
+        &[("median", "of each test"), ("best", "of each test"), ("all", "a directory each")],
+    )
+}
+
 pub(super) fn rules(typed: &OsStr) -> Offered {
     let said = [
         ("pts", "five rounds of the specification"),
