@@ -4,10 +4,10 @@ use block::{Nanos, Op, Time};
 use serde::{Deserialize, Serialize};
 
 use super::inbox::earlier;
+use super::late::Late;
 use super::shell::Shell;
 use crate::check::within;
 use crate::device::{Command, Device, Finished};
-use crate::events::EventQueue;
 use crate::field::Fault;
 use crate::noise::Noise;
 
@@ -55,8 +55,7 @@ pub(super) struct Busy {
     until: Time,
     /// Reads that take longer, each with the time that is added.
     slowed: Vec<(u64, Nanos)>,
-    late: EventQueue<Finished>,
-    results: Vec<Finished>,
+    late: Late,
 }
 
 /// Sets the noise apart from the drive's, which has the same seed.
@@ -70,8 +69,7 @@ impl Busy {
             noise: Noise::new(seed ^ STREAM),
             until: Time::ZERO,
             slowed: Vec::new(),
-            late: EventQueue::new(),
-            results: Vec::new(),
+            late: Late::new(),
         }
     }
 }
@@ -105,18 +103,11 @@ impl Shell for Busy {
     }
 
     fn step(&mut self, at: Time, finished: &mut Vec<Finished>) {
-        self.inner.advance(at, &mut self.results);
-        let mut results = std::mem::take(&mut self.results);
-        for result in results.drain(..) {
-            let index = self.slowed.iter().position(|(tag, _)| *tag == result.tag);
-            let added = index.map_or(Nanos::ZERO, |index| self.slowed.swap_remove(index).1);
-            let seen = result.at + added;
-            self.late.push(seen, Finished { at: seen, ..result });
-        }
-        self.results = results;
-        while let Some((_, result)) = self.late.pop_until(at) {
-            finished.push(result);
-        }
+        let slowed = &mut self.slowed;
+        self.late.step(self.inner.as_mut(), at, finished, |result| {
+            let index = slowed.iter().position(|(tag, _)| *tag == result.tag);
+            index.map_or(Nanos::ZERO, |index| slowed.swap_remove(index).1)
+        });
     }
 
     fn reseed(&mut self, seed: u64) {

@@ -10,6 +10,7 @@ mod gauges;
 mod heat;
 mod host;
 mod inbox;
+mod late;
 mod neighbour;
 mod ranges;
 mod shell;
