@@ -163,6 +163,7 @@ fn head() -> Head {
         arguments: vec!["mark".into()],
         drive: None,
         parts: Vec::new(),
+        announced: None,
     };
     Head {
         envelope,
