@@ -15,7 +15,7 @@ use crate::verbs::print_json;
 /// The form of what `--dry-run --json` prints.
 const DRY_RUN: &str = "drivescope.dry-run/1";
 
-/// What follows on an announcement.
+/// Continuation after an announcement.
 pub enum Next {
     /// The run, which was announced as far as its target can be looked at.
     Run(Option<Box<Announced>>),

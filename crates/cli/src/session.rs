@@ -146,7 +146,7 @@ impl Session<'_> {
     /// Prints what would be done.
     ///
     /// # Errors
-    /// What makes a measurement impossible, as far as it shows beforehand.
+    /// When the measurement is impossible, as far as it shows beforehand.
     pub fn dry_run(&self) -> Result<Exit> {
         let foreseen = foresee(self.job, self.noun())?;
         check_consent(self.job)?;

@@ -1,4 +1,4 @@
-//! What a run says before it begins: what it does, how long, how many bytes, and what is known against its result.
+//! Announcements of runs: plan, time, bytes, and doubts that are known beforehand.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 use crate::common;
@@ -19,7 +19,7 @@ fn warnings(announced: &Value) -> String {
     announced["warnings"].to_string()
 }
 
-/// What `--dry-run --json` prints.
+/// Body of `--dry-run --json`.
 fn dry(args: &[&str], code: i32) -> Value {
     let ran = run([args, &["--dry-run", "--json"]].concat()).exits(code);
     assert!(ran.said().is_empty(), "{args:?}: {}", ran.stderr);

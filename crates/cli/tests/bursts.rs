@@ -85,3 +85,27 @@ fn cached_and_durable_writes_are_told_apart_and_the_fall_is_shown() {
     let reads = mark("sim:qlc-pslc", &["--read-only", "--tests=SEQ1MQ8T1", "--duration=1s"]).body();
     assert!(common::tests(&reads)[0].get("writes").is_none());
 }
+
+// Breaks when first writes of a fresh drive pass for what it keeps up, or when what a full cache leaves is called a burst.
+#[test]
+fn a_rate_is_called_sustained_only_where_more_was_written_than_what_takes_it() {
+    let of = |drive: &str, test: &str, more: &[&str]| {
+        let line = ["--write-only", "--seed=3", "--no-record", "--no-progress", "--json"];
+        run([&["mark", drive, "--tests", test][..], &line, more].concat()).body()
+    };
+    let codes = |body: &Value| -> Vec<String> {
+        let caveats = body["caveats"].as_array().unwrap().iter();
+        caveats.map(|caveat| caveat["remedy_code"].as_str().unwrap().to_owned()).collect()
+    };
+    let shown = |body: &Value| common::tests(body)[0]["writes"]["shown"].clone();
+    let fresh = of("sim:enterprise-28op", "RND4KQ128T1", &["--span=all"]);
+    assert_eq!(shown(&fresh), "burst");
+    assert!(codes(&fresh).contains(&"sustained_rate".to_owned()), "{fresh}");
+    let filled = of("sim:tlc-pslc", "SEQ1MQ8T1", &[]);
+    assert_eq!(shown(&filled), "sustained");
+    assert!(!codes(&filled).contains(&"sustained_rate".to_owned()), "{filled}");
+    let platters = of("sim:hdd-7200", "SEQ1MQ8T1,RND4KQ1T1", &["--quick", "--duration=2s"]);
+    let rates = common::tests(&platters);
+    assert_eq!(rates[0]["writes"]["shown"], "sustained", "2 s at 177 MB/s, into 64 MiB");
+    assert_eq!(rates[1]["writes"]["shown"], "burst", "{}", rates[1]);
+}

@@ -63,7 +63,7 @@ pub fn on_target(
     Ok(Foreseen { announced, is_pointless: stack.is_memory() && !anyway })
 }
 
-/// What two measurements take together.
+/// Both measurements as one announcement.
 pub fn together(a: Announced, b: Announced) -> Announced {
     let doubts = b.warnings.into_iter().filter(|doubt| !a.warnings.contains(doubt));
     let warnings = a.warnings.iter().cloned().chain(doubts).collect();

@@ -3,7 +3,7 @@
 use block::{Layer, Medium, Stack};
 use workload::plan::Content;
 
-/// What is known against numbers of a target with these layers, a sentence each; `content` is what is written, where anything is.
+/// Doubts about numbers of a target with these layers, a sentence each; `content` is the data written, where any is.
 pub fn known(stack: &Stack, buffered: bool, content: Option<Content>) -> Vec<String> {
     let mut doubts = Vec::new();
     if stack.is_memory() {

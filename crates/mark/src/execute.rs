@@ -372,7 +372,7 @@ pub fn execute(
         && !executed.interrupted
         && executed.broken.is_none()
     {
-        let last = settling.end(target, environment, control)?;
+        let last = settling.end(target, environment, control, keeper)?;
         (executed.idle_ns, executed.before_ns) = (last.idle_ns, last.before_ns);
     }
     Ok(executed)

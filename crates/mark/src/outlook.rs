@@ -4,6 +4,8 @@ use block::{Bounds, Bytes, Nanos, Op};
 use engine::Samples;
 use workload::plan::{Arrival, Order, Phase, Plan, Step, Stop};
 
+use crate::settle::RETURN;
+
 /// Estimate of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outlook {
@@ -114,11 +116,14 @@ fn waits(plan: &Plan, runs: u64) -> u64 {
         return 0;
     }
     let is_writing = |step: &&Step| step.phases.iter().any(Phase::alters);
+    let writing = plan.steps.iter().filter(is_writing).count();
     let steps = match plan.schedule.order {
-        Order::ReadsFirst => plan.steps.iter().filter(is_writing).count(),
+        Order::ReadsFirst => writing,
         Order::Interleaved | Order::Blocked => plan.steps.len(),
     };
-    plan.schedule.settle.0.saturating_mul((steps as u64 * runs).saturating_sub(1))
+    // In the end, a drive that is slower since it was written to is given time to recover.
+    let in_the_end = if steps > writing { RETURN } else { 0 };
+    plan.schedule.settle.0.saturating_mul((steps as u64 * runs).saturating_sub(1) + in_the_end)
 }
 
 /// Time, bytes read and bytes written of one run of a step.

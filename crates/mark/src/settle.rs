@@ -16,6 +16,8 @@ use serde::{Deserialize, Serialize};
 use stats::quantile;
 use workload::plan::{Address, Arrival, Content, OpShare, Phase, Plan, Region, Step, Stop};
 
+use crate::rest::rest;
+
 /// How a drive stood before a run that followed on writes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settled {
@@ -77,7 +79,7 @@ const LONGEST_WAIT: Nanos = Nanos::secs(1);
 const LAST_WAITS: [Nanos; 2] = [Nanos::millis(500), Nanos::secs(2)];
 /// Further waits of [`LONGEST_LAST_WAIT`], where reads followed on writes and the drive was slower than before them, as a multiple
 /// of the time that may be waited before a run.
-const RETURN: u64 = 15;
+pub(crate) const RETURN: u64 = 15;
 const LONGEST_LAST_WAIT: Nanos = Nanos::secs(5);
 /// Size of a read, where the plan's transfers are not smaller.
 const READ: Bytes = Bytes::kib(4);
@@ -169,7 +171,7 @@ impl Settling {
             let is_idle = settled.is_idle();
             if !is_idle && !is_over && (self.is_of_written || !is_level(&seen)) {
                 sink.event(&Event::Pausing { span: pause, since: target.now() });
-                target.pause(pause);
+                rest(target, pause, control);
                 pause = Nanos(2 * pause.0).min(LONGEST_WAIT);
                 continue;
             }
@@ -196,6 +198,7 @@ impl Settling {
         target: &mut dyn IoPath,
         environment: &mut dyn Environment,
         control: Control<'_>,
+        sink: &mut dyn RunSink,
     ) -> Result<Last, EngineError> {
         let most = |before: f64| limits(MANY_READS).stirred * before;
         let is_slower = self.is_read_in_wake
@@ -212,7 +215,9 @@ impl Settling {
             if index >= LAST_WAITS.len() && (is_back || control.cancel.load(Ordering::Relaxed)) {
                 break;
             }
-            target.pause(pause.min(self.most));
+            let pause = pause.min(self.most);
+            sink.event(&Event::Pausing { span: pause, since: target.now() });
+            rest(target, pause, control);
             let seen = self.first_level(target, environment, control)?;
             lowest = [lowest, seen].into_iter().flatten().reduce(f64::min);
         }

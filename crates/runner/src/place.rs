@@ -23,7 +23,7 @@ pub struct Keep {
     pub is_optional: bool,
     /// Engines that the kernel has refused by the time when the record begins.
     pub engine_refused: Option<fn() -> Option<Value>>,
-    /// What was announced before it began.
+    /// Announcement of the run.
     pub announced: Option<Box<Announced>>,
 }
 

@@ -247,7 +247,7 @@ fn environment(dir: &Path) -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// What a reader reads, with its version; or why it was skipped.
+/// The reader with its version and the values it read, or the reason for skipping it.
 fn read(
     python: &Result<PathBuf, String>,
     dir: &Path,

@@ -54,7 +54,7 @@ pub struct Job<'a> {
     pub tasks: Vec<Task>,
     /// Directory for original data, as given by the user.
     pub keep_originals: Option<&'a Path>,
-    /// What was announced.
+    /// Announcement, kept for the record.
     pub announced: Option<Box<Announced>>,
 }
 

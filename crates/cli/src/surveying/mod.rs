@@ -57,7 +57,7 @@ struct Survey<'a> {
     is_impossible: bool,
     /// Why the record of a part is not whole.
     failure: Option<anyhow::Error>,
-    /// What was announced.
+    /// Announcement, kept for the record.
     announced: Option<Box<record::Announced>>,
 }
 

@@ -47,7 +47,7 @@ struct Job<'a> {
     /// A recorded run that goes on; its lock is held.
     resumed: Option<Resumed>,
     cost: Cost,
-    /// What was announced.
+    /// Announcement, kept for the record.
     announced: Option<Box<Announced>>,
 }
 

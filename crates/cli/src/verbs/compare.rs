@@ -15,6 +15,7 @@ use runner::place::Keep;
 use runner::recorder::{Beginning, Closed};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use workload::plan::Plan;
 
 use crate::announcing::{self, Next};
 use crate::args::{Cli, CompareArgs, Given, KeepArgs, LoadArgs, Verb};
@@ -150,18 +151,22 @@ impl Comparing<'_> {
         names.join(" ")
     }
 
+    fn common<'s>(&'s self, plan: &'s Plan, keep: &'s KeepArgs) -> Common<'s> {
+        Common {
+            args: self.args,
+            targets: &self.sides,
+            plan,
+            seed: self.seed,
+            comparison: &self.id,
+            keep,
+        }
+    }
+
     fn run(mut self, resumed: Option<Resumed>) -> Result<Exit> {
         let plan = turns::plan(self.args, &self.live, self.seed)?;
         turns::check(self.args, &self.begun)?;
         let mut keep = self.args.record.keep.clone();
-        let common = Common {
-            args: self.args,
-            targets: &self.sides,
-            plan: &plan,
-            seed: self.seed,
-            comparison: &self.id,
-            keep: &keep,
-        };
+        let common = self.common(&plan, &keep);
         let foreseen = turns::foreseen(common, &self.begun);
         let announced = match announcing::next(foreseen, &self.args.files)? {
             Next::Run(announced) => announced,
@@ -174,14 +179,7 @@ impl Comparing<'_> {
         keep.part_of = running.recorder.keeps().then(|| self.id.to_string());
         let begun = std::mem::take(&mut self.begun);
         let places: Vec<usize> = begun.iter().map(|begun| begun.side().index).collect();
-        let common = Common {
-            args: self.args,
-            targets: &self.sides,
-            plan: &plan,
-            seed: self.seed,
-            comparison: &self.id,
-            keep: &keep,
-        };
+        let common = self.common(&plan, &keep);
         let mut ends = Ends::default();
         let made = turns::measure(common, begun).inspect_err(|_| self.forget())?;
         for (index, made) in places.into_iter().zip(made) {

@@ -68,7 +68,7 @@ impl Ran {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// What was said beside the announcement and where the run is recorded, which are said of every run.
+    /// Stderr without the announcement and the place of the record, which every run has.
     pub fn said(&self) -> String {
         let of_record = |line: &&str| {
             line.starts_with("note: report: drivescope report last")

@@ -18,7 +18,7 @@ use super::job::Job;
 use crate::announce::Foreseen;
 use crate::{announce, doubts};
 
-/// What is known of a target before it is measured.
+/// A target before it is measured.
 struct Known {
     info: DriveInfo,
     stack: Stack,

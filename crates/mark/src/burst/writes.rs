@@ -35,9 +35,9 @@ pub struct Writes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shown {
-    /// What it takes at first: nothing shows that more was written than memory, cells with one bit or empty blocks can take.
+    /// The first rate: nothing shows that more was written than memory, cells with one bit or empty blocks can take.
     Burst,
-    /// What it keeps up: more was written than what takes the first writes holds.
+    /// The rate that lasts: more was written than memory, cells with one bit or empty blocks can take.
     Sustained,
 }
 

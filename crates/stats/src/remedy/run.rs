@@ -87,8 +87,6 @@ remedies! {
         SustainedRate = "sustained_rate",
         /// Make each write durable.
         DurableWrites = "durable_writes",
-        /// Make each write durable, or measure longer for sustained ones.
-        DurableOrSustained = "durable_or_sustained",
         /// Rely on no flush of this drive.
         DistrustFlushes = "distrust_flushes",
         /// Name targets of one kind, with the same region.

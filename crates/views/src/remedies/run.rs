@@ -87,9 +87,6 @@ pub(super) fn wording(remedy: Run) -> Wording {
         ),
         Run::SustainedRate => plain("measure the sustained rate with drivescope pts"),
         Run::DurableWrites => of_verb("add --dsync for durable writes"),
-        Run::DurableOrSustained => {
-            of_verb("add --dsync for durable writes, or a longer --duration for sustained ones")
-        }
         Run::DistrustFlushes => plain(
             "do not trust it with a database: it answers before the data is safe, unless a controller's battery or the host of this virtual machine keeps it",
         ),

@@ -71,7 +71,7 @@ pub fn main(args: &TraceRecordArgs) -> Result<Exit> {
     Ok(exit(&body))
 }
 
-/// What a recording takes: it reads and writes nothing on the devices.
+/// Announcement of a recording, which reads and writes nothing on the devices.
 fn announcement(args: &TraceRecordArgs, subjects: &[Subject]) -> Announced {
     let names: Vec<&str> = subjects.iter().map(|subject| subject.name.as_str()).collect();
     let end = match args.command.first() {

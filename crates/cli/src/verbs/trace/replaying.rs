@@ -27,7 +27,7 @@ pub fn replayer(path: &Path, reading: &ReadingArgs, args: &PlayArgs) -> Result<R
     Replayer::new(settings, trace, source.as_mut())
 }
 
-/// What `rounds` of the replay take on `target`.
+/// Cost of `rounds` of the replay on `target`.
 ///
 /// # Errors
 /// When it is a directory or not there, and as [`Replayer::outlook`].

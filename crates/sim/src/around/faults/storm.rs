@@ -24,7 +24,7 @@ impl Stormy {
     }
 }
 
-/// What `storm` adds to a latency that would end at `at`.
+/// Latency that `storm` adds to an answer due at `at`.
 fn added(storm: &Storm, accepted: Time, at: Time) -> Nanos {
     let Storm { period_ns, length_ns, factor, added_ns } = *storm;
     if at.0 % period_ns < period_ns - length_ns {
