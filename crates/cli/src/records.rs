@@ -175,13 +175,16 @@ pub fn end(closed: Closed, next: Next, place: &PlaceArgs, quiet: bool) -> Result
     let Some(id) = closed.whole()? else { return Ok(None) };
     match next {
         Next::Resume(verb) => tell_to_go_on(verb, &id, place),
-        Next::Show if !quiet && std::io::stderr().is_terminal() => {
-            let place = place.flag();
-            messages::note(&format!("report: drivescope report last{place} (recorded as {id})"));
-        }
+        Next::Show if !quiet && std::io::stderr().is_terminal() => say_recorded(&id, place),
         Next::Show | Next::Nothing => {}
     }
     Ok(Some(id))
+}
+
+/// Says how the run `id`, the last one, is shown as a page.
+pub fn say_recorded(id: &RunId, place: &PlaceArgs) {
+    let place = place.flag();
+    messages::note(&format!("report: drivescope report last{place} (recorded as {id})"));
 }
 
 /// Tells how to go on with the run `id`, which was stopped.

@@ -23,7 +23,7 @@ use crate::inputs;
 use crate::verbs::judge::given;
 use crate::verbs::print_json;
 use crate::wrong_verb::{self, Reader};
-use crate::{messages, session};
+use crate::{messages, records, session};
 
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.import/1";
@@ -116,8 +116,7 @@ fn results(args: &ImportArgs) -> Result<Exit> {
     let kept = keep(args, &document)?;
     session::show("import", &document, args.json, args.mib)?;
     if let Some(id) = kept.filter(|_| !args.json) {
-        let place = args.place.flag();
-        messages::note(&format!("report: drivescope report last{place} (recorded as {id})"));
+        records::say_recorded(&id, &args.place);
     }
     Ok(Exit::Done)
 }
