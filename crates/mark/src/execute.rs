@@ -263,7 +263,7 @@ impl Engines<'_> {
 pub struct Around<'a> {
     /// How I/O is issued.
     pub engines: Engines<'a>,
-    /// The tester's own limit per step ([`ceiling`]), or nothing.
+    /// The tester's own limit per step ([`crate::ceiling::ceiling`]), or nothing.
     pub ceilings: &'a [Option<Ceiling>],
     /// What was made before.
     pub earlier: Earlier,

@@ -55,7 +55,7 @@ struct Session<'a> {
 /// Measures, and keeps what each run leaves in `recording`.
 ///
 /// # Errors
-/// When it is impossible, each with what to do; [`Refused`] inside when it is the safety
+/// When it is impossible, each with what to do; [`runner::exit::Refused`] inside when it is the safety
 /// gate that says no.
 pub fn measure(job: &Job<'_>, recording: &mut Recording) -> Result<Measured> {
     let cancel = match job.turn {
