@@ -221,5 +221,42 @@ fn no_screen_where_none_is_wanted_or_possible() {
         has_all(&terminal.end(), &[why, "code 2"]);
     }
     let short: Vec<&str> = SHORT.split(' ').skip(1).chain(["--live"]).collect();
-    run(short).fails(2, &["--live: stderr is no terminal"]);
+    run(short).fails(2, &["--live: stderr is not a terminal"]);
+}
+
+// Breaks when a run that draws a line cannot be looked at, or the other way round; when a key is seen on the terminal or left to
+// the shell; or when the terminal is not given back by whichever was shown last.
+#[test]
+fn a_key_changes_between_line_and_view() {
+    let mark =
+        "$D mark sim:hdd-7200 --tests=RND4KQ1T1 --runs=500 --duration=60s --settle=0s --seed=7";
+    let line =
+        format!("trap : INT; {mark}; echo \"code $?\"; stty -a; read -t 0.1 K; echo \"[$K]\"");
+    let Some(mut terminal) = Terminal::begin((80, 24), &line) else { return };
+    let line = terminal.sees("l: live view", 0);
+    assert!(!terminal.shown().contains(ENTER));
+    terminal.types("xl");
+    let view = terminal.sees(ENTER, line);
+    let view = terminal.sees("q or Ctrl-C ends it cleanly", view);
+    terminal.types("l");
+    let back = terminal.sees(LEAVE, view);
+    terminal.sees("l: live view", back);
+    terminal.types("\u{3}");
+    let shown = terminal.end();
+    has_all(after(&shown), &["code 130", " icanon", " echo ", "[]"]);
+    assert_eq!(shown.matches(ENTER).count(), 1, "{shown}");
+}
+
+// Breaks when keys are taken from a program that has them, or where no live view is wanted.
+#[test]
+fn no_key_is_taken_where_none_is_wanted() {
+    let mark =
+        "$D mark sim:hdd-7200 --tests=RND4KQ1T1 --runs=20 --duration=60s --settle=0s --seed=7";
+    for of in ["</dev/null", "--no-live", "--no-progress", "2>/dev/null"] {
+        let line = format!("{mark} {of}; echo \"code $?\"");
+        let Some(mut terminal) = Terminal::begin((80, 24), &line) else { return };
+        terminal.types("l");
+        let shown = terminal.end();
+        assert!(!shown.contains(ENTER) && !shown.contains("l: live view"), "{of}: {shown}");
+    }
 }

@@ -1,4 +1,4 @@
-//! The terminal on stderr as a screen of its own, and as it was before on every way out.
+//! The terminal on stderr as a screen of its own, or as a source of single keys, and as it was before on every way out.
 //!
 //! There is one terminal, so there is one state, which any thread can give back: the one that draws, one that panics, the
 //! one that takes a second Ctrl-C. Ctrl-C stays a signal, so that it works whatever hangs. Ctrl-Z and Ctrl-\ come as
@@ -29,7 +29,7 @@ pub struct Size {
     pub rows: usize,
 }
 
-/// Ctrl-Z, as it comes while the screen is taken.
+/// Ctrl-Z, as it comes while keys are taken.
 pub const SUSPEND: u8 = 0x1a;
 /// Ctrl-\, likewise.
 pub const QUIT: u8 = 0x1c;
@@ -45,10 +45,18 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// How long the kernel is given to stop this process.
 const STOPPING: Duration = Duration::from_millis(200);
 
-/// The modes to be given back, while the screen is taken.
-static TAKEN: Mutex<Option<Termios>> = Mutex::new(None);
+/// A terminal whose keys this process takes.
+struct Taken {
+    /// The modes to be given back.
+    before: Termios,
+    /// True when the screen is taken, too.
+    has_screen: bool,
+}
 
-/// True from when the screen was given back for good.
+/// The terminal, while it is taken.
+static TAKEN: Mutex<Option<Taken>> = Mutex::new(None);
+
+/// True from when the terminal was given back for good.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// Raised when the process goes on after it was stopped.
@@ -75,20 +83,39 @@ pub fn is_ours() -> bool {
     }
 }
 
-/// Takes the screen, which is empty then: true when it was not taken already.
+/// Takes keys one by one from the terminal, which is not cleared.
 ///
 /// # Errors
-/// When stderr is no terminal, the process is in the background, or the screen was given back for good.
+/// When stderr is not a terminal, the process is in the background, or the terminal was given back for good.
+pub fn listen() -> io::Result<()> {
+    take_keys(&mut locked(&TAKEN)).map(|_| ())
+}
+
+/// Takes keys and the screen, which is empty then: true when it was not taken already.
+///
+/// # Errors
+/// Those of [`listen`].
 pub fn take() -> io::Result<bool> {
     let mut taken = locked(&TAKEN);
-    if taken.is_some() {
+    let taken = take_keys(&mut taken)?;
+    if taken.has_screen {
         return Ok(false);
     }
-    if CLOSED.load(Ordering::Relaxed) || !is_ours() {
-        return Err(io::Error::other("stderr is no terminal that this process is in front of"));
-    }
+    taken.has_screen = true;
+    stderr().write_all(ENTER)?;
+    Ok(true)
+}
+
+fn take_keys(taken: &mut Option<Taken>) -> io::Result<&mut Taken> {
+    let before = match taken.take() {
+        Some(already) => return Ok(taken.insert(already)),
+        None if CLOSED.load(Ordering::Relaxed) || !is_ours() => {
+            let why = "stderr is not a terminal that this process is in front of";
+            return Err(io::Error::other(why));
+        }
+        None => tcgetattr(stderr())?,
+    };
     watch_continuing()?;
-    let before = tcgetattr(stderr())?;
     let mut modes = before.clone();
     modes.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
     // A key comes as soon as it is typed, and 0 switches a special key off.
@@ -97,17 +124,15 @@ pub fn take() -> io::Result<bool> {
     modes.special_codes[SpecialCodeIndex::VSUSP] = 0;
     modes.special_codes[SpecialCodeIndex::VQUIT] = 0;
     tcsetattr(stderr(), OptionalActions::Now, &modes)?;
-    *taken = Some(before);
-    stderr().write_all(ENTER)?;
-    Ok(true)
+    Ok(taken.insert(Taken { before, has_screen: false }))
 }
 
-/// Gives the screen back as it was. Does nothing when it is not taken.
+/// Gives the terminal back as it was. Does nothing when it is not taken.
 pub fn give_back() {
     give(&mut locked(&TAKEN));
 }
 
-/// Gives the screen back for good: by whoever ends the process, and cannot wait for long.
+/// Gives the terminal back for good: by whoever ends the process, and cannot wait for long.
 pub fn close() {
     const STEP: Duration = Duration::from_millis(10);
     CLOSED.store(true, Ordering::Relaxed);
@@ -122,14 +147,18 @@ pub fn close() {
     }
 }
 
-fn give(taken: &mut Option<Termios>) {
-    let Some(before) = taken.take() else { return };
+fn give(taken: &mut Option<Taken>) {
+    let Some(Taken { before, has_screen }) = taken.take() else { return };
     // In the background it is the shell's, which has given itself a screen; setting modes would stop this process.
-    if is_ours() {
-        let _ = stderr().write_all(LEAVE);
-        // What was typed was meant for the screen, and not for whoever reads next.
-        let _ = tcsetattr(stderr(), OptionalActions::Flush, &before);
+    if !is_ours() {
+        return;
     }
+    if has_screen {
+        let _ = stderr().write_all(LEAVE);
+    }
+    // Keys that were typed at a screen were meant for it, and not for the next reader.
+    let keys = if has_screen { OptionalActions::Flush } else { OptionalActions::Now };
+    let _ = tcsetattr(stderr(), keys, &before);
 }
 
 /// Writes to the screen, if it is taken.
@@ -139,13 +168,13 @@ fn give(taken: &mut Option<Termios>) {
 pub fn show(text: &[u8]) -> io::Result<()> {
     let taken = locked(&TAKEN);
     match *taken {
-        Some(_) => stderr().write_all(text),
-        None => Ok(()),
+        Some(Taken { has_screen: true, .. }) => stderr().write_all(text),
+        _ => Ok(()),
     }
 }
 
-/// Keys typed, after at most `wait`; at once when the other end of `wake` is closed. None when the screen is not taken,
-/// or stderr can only be written to.
+/// Keys typed, after at most `wait`; at once when the other end of `wake` is closed. None when keys are not taken, or stderr
+/// can only be written to.
 pub fn keys(wake: &PipeReader, wait: Duration) -> Vec<u8> {
     let readable = locked(&TAKEN).is_some()
         && is_ours()
@@ -168,7 +197,7 @@ pub fn keys(wake: &PipeReader, wait: Duration) -> Vec<u8> {
     keys
 }
 
-/// With the screen given back, stops this process and what was started with it, as Ctrl-Z does. Returns when it goes on;
+/// With the terminal given back, stops this process and what was started with it, as Ctrl-Z does. Returns when it goes on;
 /// at once where nobody could let it go on.
 pub fn suspend() {
     // The kernel decides: a process that no shell looks after is not stopped.
@@ -187,8 +216,8 @@ pub fn interrupt() {
     let _ = kill_process(getpid(), Signal::INT);
 }
 
-/// True once after the process was stopped by others and goes on. The screen may be anything then; in the background it is
-/// no longer taken.
+/// True once after the process was stopped by others and goes on. The screen may be anything then; in the background the
+/// terminal is no longer taken.
 pub fn was_continued() -> bool {
     let continued =
         locked(&CONTINUED).as_ref().is_some_and(|flag| flag.swap(false, Ordering::Relaxed));

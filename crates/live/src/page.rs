@@ -30,7 +30,7 @@ pub fn screen(model: &Model, passed: Duration) -> Screen {
     below.push(Item::Text(times(model, passed)));
     let keys = match model.is_ending {
         true => "ending: the I/O that is outstanding is waited for; Ctrl-C ends it at once",
-        false => "q or Ctrl-C ends it cleanly   Ctrl-Z stops it for a while",
+        false => "q or Ctrl-C ends it cleanly   Ctrl-Z stops it for a while   l: a line",
     };
     let chart = Some(chart(model));
     Screen { title: model.title.clone(), above, chart, below, keys: keys.to_owned() }

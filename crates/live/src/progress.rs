@@ -8,8 +8,11 @@ use block::text::harmless_lines;
 use block::{Event, Nanos, RunSink};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use linux::host::Stopwatch;
+use runner::messages;
+
+use crate::keys::Keys;
 use crate::model::Model;
-use crate::rates::Recent;
 use crate::view::{Display, Live};
 
 /// Progress of a run.
@@ -24,22 +27,28 @@ pub enum Progress {
 pub struct Line {
     bar: Bar,
     model: Model,
-    step: String,
-    phase: String,
-    recent: Recent,
-    /// True when steps are repeated, and numbered.
-    repeats: bool,
+    began: Stopwatch,
     /// Lines below it.
     notes: Vec<String>,
+    keys: LineKeys,
+    /// True when it is drawn where there is a terminal.
+    wanted: bool,
+}
+
+/// The key that brings the live view.
+enum LineKeys {
+    /// Waited for from the first event on, when all questions have been answered.
+    Soon,
+    /// Waited for, if the terminal is good for it.
+    Now(Option<Keys>),
+    /// Not waited for.
+    Never,
 }
 
 impl Progress {
     /// A line, drawn when stderr is a terminal and `wanted`.
     pub fn new(wanted: bool) -> Progress {
-        let bar = bar(wanted);
-        let (step, phase) = (String::new(), String::new());
-        let (recent, notes, model) = (Recent::default(), Vec::new(), Model::default());
-        let line = Line { bar, model, step, phase, recent, repeats: true, notes };
+        let line = Line::of(Model::default(), Stopwatch::start(), LineKeys::Never, wanted);
         Progress::Line(Box::new(line))
     }
 
@@ -48,24 +57,18 @@ impl Progress {
     /// # Errors
     /// When a live view is asked for, and the terminal is not good for it.
     pub fn of(display: &Display<'_>) -> Result<Progress> {
-        Ok(match display.is_live()? {
-            true => Progress::Live(Live::new(display)),
-            false => {
-                let mut line = Progress::new(!display.is_quiet);
-                if let Progress::Line(line) = &mut line {
-                    line.model = Model::of(display.verb, display.target);
-                }
-                line
-            }
-        })
+        let model = display.model();
+        if display.is_live()? {
+            return Ok(Progress::Live(Live::new(model)));
+        }
+        let keys = if display.may_become_live() { LineKeys::Soon } else { LineKeys::Never };
+        let line = Line::of(model, Stopwatch::start(), keys, !display.is_quiet);
+        Ok(Progress::Line(Box::new(line)))
     }
 
     /// For steps of which none is made twice.
     pub fn once(mut self) -> Progress {
-        match &mut self {
-            Progress::Line(line) => line.repeats = false,
-            Progress::Live(live) => live.update(|model| model.is_once = true),
-        }
+        self.update(|model| model.is_once = true);
         self
     }
 
@@ -89,11 +92,50 @@ impl Progress {
             line.show();
         }
     }
+
+    /// Shows a live view in place of the line, or the line in place of it, when the user typed the key.
+    fn change(&mut self) {
+        let other = match self {
+            Progress::Line(line) if line.is_live_wanted() => {
+                let (model, began) = (std::mem::take(&mut line.model), line.began);
+                // The terminal is given back before the view takes it.
+                line.keys = LineKeys::Never;
+                line.bar.finish_and_clear();
+                Progress::Live(Live::of_running(model, began))
+            }
+            Progress::Live(live) => match live.left() {
+                Some((model, began)) => {
+                    Progress::Line(Box::new(Line::of(model, began, LineKeys::Soon, true)))
+                }
+                None => return,
+            },
+            Progress::Line(_) => return,
+        };
+        *self = other;
+    }
 }
 
 impl Line {
+    fn of(model: Model, began: Stopwatch, keys: LineKeys, wanted: bool) -> Line {
+        let mut bar = bar(wanted);
+        bar.0 = bar.0.with_elapsed(began.elapsed());
+        if let Some(step) = &model.step {
+            bar.set(u64::from(step.position), u64::from(step.positions));
+        }
+        if wanted {
+            let drawn = bar.0.clone();
+            let suspend = move |print: &mut dyn FnMut()| drawn.suspend(print);
+            messages::print_above(Some(Box::new(suspend)));
+        }
+        Line { bar, model, began, notes: Vec::new(), keys, wanted }
+    }
+
+    fn is_live_wanted(&self) -> bool {
+        matches!(&self.keys, LineKeys::Now(Some(keys)) if keys.is_live_wanted())
+    }
+
     fn rate(&self) -> String {
-        let rate = self.recent.rates();
+        let rate = self.model.recent.rates();
         rate.map_or(String::new(), |rate| {
             format!("{} MB/s", report::number::digits(rate.bytes / 1e6))
         })
@@ -104,17 +146,23 @@ impl Line {
         let left = self.model.left()?.most?;
         // A virtual drive's clock is another one.
         let pace = match self.model.is_virtual {
-            true => self.model.pace(self.bar.elapsed())?,
+            true => self.model.pace(self.began.elapsed())?,
             false => 1.0,
         };
         Duration::try_from_secs_f64(left.as_secs_f64() / pace).ok()
     }
 
     fn show(&self) {
-        let mut lines = format!("{} {} {}", self.step, self.phase, self.rate());
-        for note in &self.notes {
+        let Some(step) = &self.model.step else { return };
+        let run =
+            if self.model.is_once { String::new() } else { format!(", run {}", step.run + 1) };
+        let phase = if step.phase.is_empty() { "" } else { &format!(" ({})", step.phase) };
+        let key = if matches!(self.keys, LineKeys::Now(Some(_))) { "   l: live view" } else { "" };
+        let mut lines = self.rate();
+        let step = format!("{}{run}{phase}{key}", step.name);
+        for line in [&step].into_iter().chain(&self.notes) {
             lines += "\n        ";
-            lines += note;
+            lines += line;
         }
         self.bar.set_message(self.left(), &lines);
     }
@@ -178,6 +226,7 @@ const TEMPLATE: &str = "{pos:>3}/{len} {bar:16.cyan} {elapsed:>4} elapsed{msg}";
 
 impl RunSink for Progress {
     fn event(&mut self, event: &Event) {
+        self.change();
         match self {
             Progress::Line(line) => line.event(event),
             Progress::Live(live) => live.event(event),
@@ -187,34 +236,20 @@ impl RunSink for Progress {
 
 impl RunSink for Line {
     fn event(&mut self, event: &Event) {
-        self.model.event(event, self.bar.elapsed());
+        if matches!(self.keys, LineKeys::Soon) {
+            self.keys = LineKeys::Now(Keys::watch());
+        }
+        self.model.event(event, self.began.elapsed());
         match event {
             Event::Preparing { what, done_bytes, total_bytes } => {
                 self.bar.set(done_bytes.0 >> 20, total_bytes.0 >> 20);
-                self.bar.set_message(None, &format!("MiB {what}"));
+                self.bar.set_message(None, &format!("{what}, MiB"));
             }
-            Event::StepStarted { position, positions, step, run, .. } => {
+            Event::StepStarted { position, positions, .. } => {
                 self.bar.set(u64::from(*position), u64::from(*positions));
-                self.step = match self.repeats {
-                    true => format!("{step}, run {}", run + 1),
-                    false => step.clone(),
-                };
-                self.phase.clear();
-                self.recent = Recent::default();
                 self.show();
             }
-            Event::PhaseStarted { phase, .. } => {
-                // The only phase of a step has its name.
-                self.phase = match self.step.ends_with(phase.as_str()) {
-                    true => String::new(),
-                    false => format!("({phase})"),
-                };
-                self.show();
-            }
-            Event::Interval { at, length, ios, bytes } => {
-                self.recent.add(*at, *length, *ios, *bytes);
-                self.show();
-            }
+            Event::PhaseStarted { .. } | Event::Interval { .. } => self.show(),
             Event::StepFinished { position, .. } => self.bar.set_position(u64::from(*position) + 1),
             Event::Pausing { .. } => {}
         }
@@ -223,6 +258,9 @@ impl RunSink for Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
+        if self.wanted {
+            messages::print_above(None);
+        }
         self.bar.finish_and_clear();
     }
 }

@@ -30,6 +30,9 @@ const PATIENCE: Duration = Duration::from_millis(400);
 /// Time from one frame to the next, at least.
 const FRAME: Duration = Duration::from_millis(200);
 
+/// Key that changes between a live view and a line of progress.
+pub(crate) const LIVE_OR_LINE: u8 = b'l';
+
 /// When a run has a live view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
@@ -37,6 +40,8 @@ pub enum When {
     Asked,
     /// If the terminal is good for it.
     Possible,
+    /// When the user types `l`.
+    OnKey,
     /// Never.
     Never,
 }
@@ -67,8 +72,20 @@ impl Display<'_> {
         Ok(match self.live {
             When::Asked => true,
             When::Possible => !self.is_quiet && hindrance().is_none(),
-            When::Never => false,
+            When::OnKey | When::Never => false,
         })
+    }
+
+    /// True when a key may bring the live view.
+    pub(crate) fn may_become_live(&self) -> bool {
+        self.live != When::Never && !self.is_quiet
+    }
+
+    /// The run before its first event.
+    pub(crate) fn model(&self) -> Model {
+        let mut model = Model::of(self.verb, self.target);
+        model.within = within().as_ref().map(|(what, _)| what.clone());
+        model
     }
 }
 
@@ -86,9 +103,9 @@ impl When {
 }
 
 /// Why a live view cannot be shown, if it cannot.
-fn hindrance() -> Option<String> {
+pub(crate) fn hindrance() -> Option<String> {
     if !io::stderr().is_terminal() {
-        return Some("stderr is no terminal".to_owned());
+        return Some("stderr is not a terminal".to_owned());
     }
     let kind = std::env::var("TERM").unwrap_or_default();
     if kind.is_empty() || kind == "dumb" {
@@ -96,7 +113,7 @@ fn hindrance() -> Option<String> {
     }
     let least = format!("{} × {} are the least", LEAST.columns, LEAST.rows);
     match terminal::size() {
-        None => Some(format!("the terminal does not tell its size, and {least}")),
+        None => Some(format!("the terminal does not report its size, and {least}")),
         Some(Size { columns, rows }) if columns < LEAST.columns || rows < LEAST.rows => {
             Some(format!("the terminal has {columns} × {rows} cells, and {least}"))
         }
@@ -127,17 +144,41 @@ pub struct Live {
 struct Shared {
     model: Mutex<Model>,
     began: Stopwatch,
+    /// Time until the screen is taken.
+    patience: Duration,
     is_over: AtomicBool,
+    /// The user asked for a line of progress instead.
+    is_line_wanted: AtomicBool,
 }
 
 impl Live {
-    /// A view from the first event on.
-    pub fn new(display: &Display<'_>) -> Live {
-        let mut model = Model::of(display.verb, display.target);
-        model.within = within().as_ref().map(|(what, _)| what.clone());
-        let (model, is_over) = (Mutex::new(model), AtomicBool::new(false));
-        let shared = Shared { model, began: Stopwatch::start(), is_over };
+    /// A view of `model` from the first event on.
+    pub(crate) fn new(model: Model) -> Live {
+        Live::of(model, Stopwatch::start(), PATIENCE)
+    }
+
+    /// A view from now on of a run that began earlier.
+    pub(crate) fn of_running(model: Model, began: Stopwatch) -> Live {
+        let mut live = Live::of(model, began, Duration::ZERO);
+        live.begin();
+        live
+    }
+
+    fn of(model: Model, began: Stopwatch, patience: Duration) -> Live {
+        let (is_over, is_line_wanted) = (AtomicBool::new(false), AtomicBool::new(false));
+        let model = Mutex::new(model);
+        let shared = Shared { model, began, patience, is_over, is_line_wanted };
         Live { shared: Arc::new(shared), drawing: None }
+    }
+
+    /// The run and its begin, when the user asked for a line of progress: the screen is given back then.
+    pub(crate) fn left(&self) -> Option<(Model, Stopwatch)> {
+        let shared = &self.shared;
+        shared.is_line_wanted.load(Ordering::Relaxed).then(|| {
+            let mut model = shared.model().clone();
+            model.last_message = None;
+            (model, shared.began)
+        })
     }
 
     /// Changes the model.
@@ -177,7 +218,7 @@ impl Drop for Live {
 }
 
 /// A panic is reported on the normal screen.
-fn restore_on_panic() {
+pub(crate) fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
@@ -202,7 +243,7 @@ impl Shared {
     /// Draws until it is over.
     fn draw(&self, wake: &PipeReader) {
         let mut frame = Frame::default();
-        terminal::keys(wake, PATIENCE);
+        terminal::keys(wake, self.patience);
         while !self.is_over() {
             let began = Stopwatch::start();
             if terminal::was_continued() {
@@ -232,6 +273,10 @@ impl Shared {
                 self.model().is_ending = true;
                 self.show(frame);
                 terminal::interrupt();
+            }
+            LIVE_OR_LINE => {
+                self.is_line_wanted.store(true, Ordering::Relaxed);
+                self.is_over.store(true, Ordering::Relaxed);
             }
             terminal::SUSPEND => {
                 terminal::give_back();

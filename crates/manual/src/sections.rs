@@ -29,7 +29,7 @@ const VARIABLES: [Outside; 5] = [
     ("NO_COLOR", "no colour, when it is set and not empty", always),
     (
         "CLICOLOR_FORCE",
-        "colour also where the output is no terminal, when it is set and not 0",
+        "colour also where the output is not a terminal, when it is set and not 0",
         always,
     ),
 ];

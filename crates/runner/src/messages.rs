@@ -76,13 +76,30 @@ pub fn last_held() -> Option<String> {
     held.as_ref()?.plain().lines().last().map(str::to_owned)
 }
 
+/// Takes a line of progress from the terminal while it calls its argument.
+pub type Suspend = Box<dyn Fn(&mut dyn FnMut()) + Send>;
+
+/// Suspends the line of progress that is drawn, where one is.
+static LINE: Mutex<Option<Suspend>> = Mutex::new(None);
+
+/// Prints messages above a line of progress from now on, or with `None` where the cursor is.
+pub fn print_above(line: Option<Suspend>) {
+    *LINE.lock().unwrap_or_else(PoisonError::into_inner) = line;
+}
+
 /// Writes to stderr. That nobody can read there is no reason to lose a measurement.
 pub fn say(text: &Styled) {
     if let Some(held) = HELD.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         *held += text;
         return;
     }
-    let _ = anstream::stderr().lock().write_all(text.as_str().as_bytes());
+    let mut write = || {
+        let _ = anstream::stderr().lock().write_all(text.as_str().as_bytes());
+    };
+    match LINE.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+        Some(suspend) => suspend(&mut write),
+        None => write(),
+    }
 }
 
 /// An error and its causes, each once: some errors say their cause themselves.

@@ -203,21 +203,22 @@ pub struct OutputArgs {
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct LiveArgs {
-    /// Show curve, state and time left on a full screen while it goes on; q ends it
+    /// Show curve, state and time left on a full screen from the start; l does so later, q ends the run
     #[arg(long, conflicts_with_all = ["no_live", "no_progress", "quiet"], add = BesideResume)]
     pub live: bool,
-    /// Show a line of progress instead
+    /// Show a line of progress and take no keys
     #[arg(long, add = BesideResume)]
     pub no_live: bool,
 }
 
 impl LiveArgs {
-    /// When a run has a live view; `by_default` where the terminal is good for it.
+    /// When a run has a live view; `by_default` where the terminal is good for it, otherwise when the user types `l`.
     pub fn when(self, by_default: bool) -> When {
         match (self.live, self.no_live) {
             (true, _) => When::Asked,
-            (false, false) if by_default => When::Possible,
-            _ => When::Never,
+            (_, true) => When::Never,
+            _ if by_default => When::Possible,
+            _ => When::OnKey,
         }
     }
 }

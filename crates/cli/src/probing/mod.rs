@@ -252,7 +252,7 @@ impl<'a> Job<'a> {
             messages::note(&format!("{}: {back}{fake}", opened.identity.name));
         }
         let progress = Progress::of(&Display {
-            live: When::Never,
+            live: When::OnKey,
             is_quiet: self.output.result.no_progress,
             verb: &self.verb,
             target: &opened.identity.name,

@@ -261,22 +261,20 @@ impl Session<'_> {
         let ops = || plan.steps.iter().flat_map(|s| &s.phases).flat_map(|p| &p.ops);
         let durable = ops().any(|o| o.fua) && ops().all(|o| o.fua || o.op != Op::Write);
         self.recording.set_open(plan.schedule.until.is_some());
-        if self.recording.is_live() {
-            self.recording.watched(Watch {
-                plan: plan.clone(),
-                info: target.info().clone(),
-                stack: environment.stack().clone(),
-                extents: how.extents.clone(),
-                engine: how.engine.clone(),
-                direct: how.direct,
-                durable,
-                in_place: how.in_place,
-                own_file: how.own_file,
-                cpus: self.cpus(),
-                polling: how.polling,
-                proven: BTreeMap::new(),
-            });
-        }
+        self.recording.watched(Watch {
+            plan: plan.clone(),
+            info: target.info().clone(),
+            stack: environment.stack().clone(),
+            extents: how.extents.clone(),
+            engine: how.engine.clone(),
+            direct: how.direct,
+            durable,
+            in_place: how.in_place,
+            own_file: how.own_file,
+            cpus: self.cpus(),
+            polling: how.polling,
+            proven: BTreeMap::new(),
+        });
         let control = Control { cancel: &self.cancel, trace_cap: self.job.trace_cap };
         let keeper = &mut *self.recording;
         let around = Around { engines, ceilings, earlier, control, keeper, needs_more };

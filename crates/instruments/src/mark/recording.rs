@@ -122,17 +122,12 @@ impl Recording {
         self
     }
 
-    /// True where a live view is shown.
-    pub fn is_live(&self) -> bool {
-        self.progress.is_live()
-    }
-
     /// Says whether more runs may come than are planned.
     pub fn set_open(&mut self, is_open: bool) {
         self.progress.update(|model| model.is_open = is_open);
     }
 
-    /// Shows the facts of `watch` after each run from now on.
+    /// Shows the facts of `watch` after each run from now on, where a live view is shown.
     pub fn watched(&mut self, watch: Watch) {
         self.watch = Some(watch);
     }
@@ -278,7 +273,7 @@ impl Keeper for Recording {
     }
 
     fn stands(&mut self, so_far: &Executed, step: usize) {
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = self.watch.as_mut().filter(|_| self.progress.is_live()) {
             let facts = watch.facts(so_far, step);
             self.progress.update(|model| model.facts = facts);
         }
