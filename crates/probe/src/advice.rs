@@ -18,8 +18,8 @@ const F2FS_SEGMENT: u64 = 2 << 20;
 /// Documentation/filesystems/f2fs.rst, `active_logs`).
 const F2FS_LOGS: [u64; 3] = [6, 4, 2];
 
-/// What follows from `known` for a drive, whose real capacity is asked first where that was not looked at: a partition of all
-/// that is stated is lost on one that holds less. `write_flags` are those that a command needs to write to the drive.
+/// Advice that follows from `known` for a drive, and from what is not known of its capacity: a partition of all that it reports
+/// is lost on a drive that holds less. `write_flags` are those that a command needs to write to the drive.
 pub fn with_doubt(
     known: &Known,
     info: &DriveInfo,
@@ -27,9 +27,26 @@ pub fn with_doubt(
     write_flags: &str,
 ) -> Vec<Advice> {
     let mut advice = of(known, info, layout);
-    let is_blind = known.finding(Name::RealCapacity).is_none();
-    if is_blind && advice.iter().any(|advice| advice.topic == Subject::Partition) {
-        advice.insert(0, unchecked(info, write_flags));
+    match known.finding(Name::RealCapacity) {
+        None => {
+            if advice.iter().any(|advice| advice.topic == Subject::Partition) {
+                let why = "before it is partitioned: its capacity was not checked, and a counterfeit loses what is written \
+                           beyond what it holds";
+                advice.insert(0, ask_capacity(info, "", write_flags, why));
+            }
+        }
+        Some(finding) if finding.verdict == Verdict::Unknown => {
+            advice.retain(|advice| !advice.topic.known().is_some_and(Subject::is_layout));
+            let why =
+                "before it is used: its capacity is not known yet; this erases everything on it";
+            advice.insert(0, ask_capacity(info, " --full", write_flags, why));
+        }
+        Some(finding) if finding.confidence.is_none() => {
+            let why = "to prove that it holds all that it reports; this erases everything on it, and takes as long as writing \
+                       and reading all of it";
+            advice.push(ask_capacity(info, " --full", write_flags, why));
+        }
+        Some(_) => {}
     }
     advice
 }
@@ -99,20 +116,15 @@ fn start(erase: u64) -> u64 {
     erase * (4_u64 << 20).div_ceil(erase)
 }
 
-/// What to ask a drive before all of it is used.
-fn unchecked(info: &DriveInfo, write_flags: &str) -> Advice {
+/// Advice to ask a drive for its capacity.
+fn ask_capacity(info: &DriveInfo, how: &str, write_flags: &str, why: &str) -> Advice {
     let name = quoted(&info.name);
     let consent = match info.kind {
         DriveKind::Virtual => String::new(),
         _ => format!(" {write_flags}"),
     };
-    new(
-        Subject::Unchecked,
-        Some(format!("drivescope probe capacity {name}{consent}")),
-        "before it is partitioned: whether it holds all that it states was not looked at, and a fake one loses what is \
-         written beyond"
-            .to_owned(),
-    )
+    let command = format!("drivescope probe capacity {name}{how}{consent}");
+    new(Subject::Unchecked, Some(command), why.to_owned())
 }
 
 /// Partitions that begin and end with an erase block.
@@ -258,7 +270,7 @@ fn capacity(known: &Known, info: &DriveInfo) -> Option<Advice> {
             Subject::Capacity,
             command,
             format!(
-                "it holds {} of the {} that it states: data beyond is lost",
+                "only to use it in spite of that: a partition of the {} that it holds of {}; data beyond is lost",
                 Bytes(real).human(),
                 Bytes(stated).human()
             ),
@@ -379,6 +391,25 @@ mod tests {
         assert!(
             topics(&known(&[(Name::OpenAuLinear, 2)])).iter().all(|topic| topic != "unchecked")
         );
+    }
+
+    // Breaks when a drive of unknown capacity is to be partitioned, or samples pass for proof.
+    #[test]
+    fn a_layout_waits_for_the_capacity() {
+        let advised = |finding: Finding| {
+            let mut known = known(&[(Name::EraseBlock, 4 << 20)]);
+            known.learn(&[finding]);
+            with_doubt(&known, &drive("/dev/sdb"), &Layout::default(), "--write --consent WORD")
+        };
+        let doubted = advised(Finding::unknown(Name::RealCapacity, "addresses wrap"));
+        assert_eq!(words(doubted), ["unchecked"]);
+        let found = Finding::found(Name::RealCapacity, 8 << 30, 0.99, "seen");
+        let sampled = advised(Finding { confidence: None, ..found.clone() });
+        let last = sampled.last().and_then(|advice| advice.command.clone());
+        let full = "drivescope probe capacity /dev/sdb --full --write --consent WORD";
+        assert_eq!(last.as_deref(), Some(full));
+        assert_eq!(words(sampled)[0], "partition");
+        assert!(!words(advised(found)).contains(&"unchecked".to_owned()));
     }
 
     fn part(number: u64, start: u64, holds: &str, clusters: Option<u64>) -> Part {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use block::{Bytes, DriveInfo, Nanos, Stack};
 use serde::{Deserialize, Serialize};
-use stats::{Caveat, Lenient};
+use stats::{Assessment, Caveat, Lenient};
 use workload::plan::Region;
 
 use crate::advice::{Advice, Subject};
@@ -54,6 +54,23 @@ impl Body {
         let of_capacity = |finding: &&Finding| finding.name == Name::RealCapacity;
         let found = self.findings.iter().find(of_capacity)?.value.map(Bytes)?;
         (found < self.target.capacity_bytes).then_some(found)
+    }
+
+    /// Whether `finding` is good or bad for the user. That all places which were tried kept what was written is neither: only
+    /// writing all of the drive shows that it holds as much.
+    pub fn assessment(&self, finding: &Finding) -> Assessment {
+        match (finding.name, finding.verdict) {
+            (Name::RealCapacity, Verdict::Found) if self.smaller_capacity().is_some() => {
+                Assessment::Bad
+            }
+            (Name::RealCapacity, Verdict::Found) if finding.confidence.is_some() => {
+                Assessment::Good
+            }
+            (Name::RealCapacity, Verdict::Unknown) if self.capacity_bound().is_some() => {
+                Assessment::Bad
+            }
+            _ => Assessment::Neutral,
+        }
     }
 
     /// The most that the drive can hold, where its addresses were seen to wrap below what it reports and time did not suffice to

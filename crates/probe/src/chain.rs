@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use block::{Event, Layout, RunSink};
 use engine::{Bench, Sample};
-use stats::Caveat;
+use stats::{Assessment, Caveat};
 use thiserror::Error;
 
 use crate::body::{Body, Setup, Worked};
@@ -160,7 +160,7 @@ pub fn run(
     if let Some(full) = &evidence.full {
         known.learn(&[capacity::full::infer(full)]);
     }
-    let body = Body {
+    let mut body = Body {
         findings: known.findings(),
         advice: advice::with_doubt(&known, &info, &(around.layout)(), around.write_flags),
         claims: claims::check(around.claims, &known),
@@ -174,6 +174,10 @@ pub fn run(
         caveats,
         interrupted,
     };
+    let assessments: Vec<Assessment> = body.findings.iter().map(|f| body.assessment(f)).collect();
+    for (finding, assessment) in body.findings.iter_mut().zip(assessments) {
+        finding.assessment = assessment;
+    }
     Ok((body, broken))
 }
 

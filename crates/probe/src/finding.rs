@@ -2,7 +2,7 @@
 //! know.
 
 use serde::{Deserialize, Serialize};
-use stats::Caveat;
+use stats::{Assessment, Caveat};
 
 /// What can be found out. The words are those of the JSON, and a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -109,6 +109,9 @@ pub struct Finding {
     pub one_of: Vec<u64>,
     /// The kind of the answer.
     pub verdict: Verdict,
+    /// Whether it is good or bad for the user.
+    #[serde(default)]
+    pub assessment: Assessment,
     /// Why, in one sentence without a full stop.
     pub reason: String,
 }
@@ -125,6 +128,7 @@ impl Finding {
             confidence: Some(confidence),
             one_of: Vec::new(),
             verdict: Verdict::Found,
+            assessment: Assessment::Neutral,
             reason: reason.into(),
         }
     }
@@ -146,6 +150,7 @@ impl Finding {
             confidence: None,
             one_of: Vec::new(),
             verdict: Verdict::Unknown,
+            assessment: Assessment::Neutral,
             reason: reason.into(),
         }
     }

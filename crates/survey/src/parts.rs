@@ -88,16 +88,17 @@ impl Instrument {
     }
 }
 
-/// The instruments for a target, in order.
+/// The instruments for a target, in order. Whether a drive is counterfeit is asked first: if it is, nothing else matters.
 pub fn order(sort: Sort, may_write: bool) -> Vec<Instrument> {
     use Instrument::{Capacity, Mark, Probe, SpeedClass, Surface, WriteBuffer, Wsat};
-    let (reading, writing): (&[Instrument], &[Instrument]) = match sort {
-        Sort::Directory | Sort::File | Sort::NoMedium => (&[Mark], &[]),
-        Sort::Disk => (&[Mark, Surface], &[WriteBuffer]),
-        Sort::Flash => (&[Mark, Probe], &[Capacity, SpeedClass, Wsat]),
+    let all: &[Instrument] = match (sort, may_write) {
+        (Sort::Directory | Sort::File | Sort::NoMedium, _) => &[Mark],
+        (Sort::Disk, false) => &[Mark, Surface],
+        (Sort::Disk, true) => &[Mark, Surface, WriteBuffer],
+        (Sort::Flash, false) => &[Mark, Probe],
+        (Sort::Flash, true) => &[Capacity, Mark, Probe, SpeedClass, Wsat],
     };
-    let writing = if may_write { writing } else { &[] };
-    reading.iter().chain(writing).copied().collect()
+    all.to_vec()
 }
 
 /// What only writing would show of a target.
@@ -338,6 +339,18 @@ mod tests {
         let flags =
             flags(Instrument::Mark, allotted, (&card(), Sort::Flash, Shown::default()), false);
         assert!(flags.contains(&"--read-only".to_owned()));
+    }
+
+    // Breaks when a short survey measures a counterfeit, and never asks whether it is one.
+    #[test]
+    fn capacity_is_asked_first_in_however_little_time() {
+        let order = order(Sort::Flash, true);
+        assert_eq!(order[0], Instrument::Capacity);
+        let little = Left { time: Nanos::secs(90), ..LEFT };
+        let first = allot(order[0], &order[1..], (little, Shown::default()), &card()).unwrap();
+        assert!(first.time >= Instrument::Capacity.time_min(), "{first:?}");
+        let rest = Left { time: Nanos(little.time.0 - first.time.0), ..little };
+        assert!(allot(order[1], &order[2..], (rest, Shown::default()), &card()).is_ok());
     }
 
     // Breaks when a part takes what the parts after it need, or one that does not fit is begun all the same.

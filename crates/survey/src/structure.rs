@@ -20,7 +20,7 @@ const ANSWERS: [(Topic, Name, &[Subject]); 6] = [
     (Topic::OpenUnits, Name::OpenAuLinear, &[Subject::Streams]),
     (Topic::OpenUnitsRandom, Name::OpenAuRandom, &[]),
     (Topic::FatZone, Name::FatZone, &[Subject::Fat]),
-    (Topic::RealCapacity, Name::RealCapacity, &[Subject::Capacity]),
+    (Topic::RealCapacity, Name::RealCapacity, &[Subject::Capacity, Subject::Unchecked]),
 ];
 
 pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
@@ -42,12 +42,13 @@ pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
             (Topic::RealCapacity, Some(value)) if value < seen.target.capacity_bytes.0 => {
                 said.assessed(Assessment::Bad)
             }
-            (Topic::RealCapacity, Some(_)) => said.assessed(Assessment::Good),
+            (Topic::RealCapacity, Some(_)) if finding.confidence.is_some() => {
+                said.assessed(Assessment::Good)
+            }
             (Topic::RealCapacity, None) => match seen.capacity_bound() {
                 Some(bound) => Conclusion {
                     statement: format!(
-                        "it holds at most {} of the {} that it states, since addresses beyond are other names of those below; \
-                         probe capacity finds how much",
+                        "holds at most {} of the {} it reports; do not use it",
                         bound.about(),
                         seen.target.capacity_bytes.about()
                     ),
@@ -153,10 +154,13 @@ pub fn advice(seen: &Seen<'_>, about: &[Subject]) -> Vec<Advice> {
     // One partition is enough, and it ends where the drive really does.
     let is_less =
         seen.probes.iter().any(|body| body.advice.iter().any(|a| a.topic == Subject::Capacity));
-    let is_asked = seen.finding(Name::RealCapacity).is_some();
+    let asked = seen.finding(Name::RealCapacity);
+    let is_doubted = asked.is_some_and(|finding| finding.verdict == Verdict::Unknown);
+    let is_of_capacity = about.contains(&Subject::Capacity);
     let is_due = |topic: &&Subject| match topic {
-        Subject::Partition => !is_less,
-        Subject::Unchecked => !is_asked,
+        Subject::Partition => !is_less && !is_doubted,
+        topic if topic.is_layout() => !is_doubted,
+        Subject::Unchecked => asked.is_none() || is_of_capacity,
         _ => true,
     };
     about.iter().filter(is_due).filter_map(on).flatten().collect()

@@ -22,7 +22,7 @@ pub fn answers(verb: &str, body: &Body) -> Answers {
         answers: body
             .findings
             .iter()
-            .map(|finding| answer(finding, assessment(body, finding)))
+            .map(|finding| answer(finding, body.assessment(finding)))
             .collect(),
         remarks: remarks(body),
         advice: body.advice.iter().map(to_do).collect(),
@@ -133,14 +133,6 @@ pub fn counterfeit(found: Bytes, reported: Bytes) -> String {
     )
 }
 
-fn assessment(body: &Body, finding: &Finding) -> Assessment {
-    match (finding.name, finding.verdict, body.smaller_capacity()) {
-        (Name::RealCapacity, Verdict::Found, Some(_)) => Assessment::Bad,
-        (Name::RealCapacity, Verdict::Found, None) => Assessment::Good,
-        _ => Assessment::Neutral,
-    }
-}
-
 fn answer(finding: &Finding, assessment: Assessment) -> Answer {
     let quantity = |value: u64| Quantity {
         value: value as f64,
@@ -191,6 +183,12 @@ pub fn name(name: Name) -> &'static str {
 
 /// `erase block 8 MiB`, of what was found.
 pub fn in_words(finding: &Finding) -> Option<String> {
+    if let (Name::RealCapacity, None, Some(stated)) =
+        (finding.name, finding.confidence, finding.value)
+    {
+        let stated = number::bytes(stated as f64);
+        return Some(format!("no sign of less than {stated}; only a full write proves it"));
+    }
     let value = finding.value.filter(|_| finding.verdict == Verdict::Found)?;
     let value = match finding.unit {
         Unit::Bytes => number::bytes(value as f64),

@@ -35,6 +35,21 @@ pub enum Subject {
     Capacity,
 }
 
+impl Subject {
+    /// True of partitions and filesystems that are made on a drive.
+    pub fn is_layout(self) -> bool {
+        matches!(
+            self,
+            Subject::Partition
+                | Subject::Ext4
+                | Subject::F2fs
+                | Subject::FatPartition
+                | Subject::Vfat
+                | Subject::Exfat
+        )
+    }
+}
+
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Advice {
