@@ -243,7 +243,9 @@ pub(crate) fn of_test(
             mb_s(high_center),
             mb_s(low_center)
         );
-        add("two_modes", cause, Run::FindAlternation.into());
+        let is_burst = case.series.burst_runs() > 0;
+        let remedy = if is_burst { Run::SustainedRate } else { Run::FindAlternation };
+        add("two_modes", cause, remedy.into());
     }
     if let Some(most) = case.stirred.iter().copied().reduce(f64::max) {
         let (count, all) = (case.stirred.len(), case.runs().len());

@@ -159,7 +159,12 @@ impl<'a> RunSeries<'a> {
         groups.sort();
         let is_once = groups[0].last() < groups[1].first();
         let states = groups.map(|runs| state(&rates, runs)).to_vec();
-        let cause = if is_once { Cause::Changed } else { Cause::Alternating };
+        let cause = match is_once {
+            // Too few runs came after it for them to be the answer.
+            true if self.burst_runs() > 0 => Cause::WriteCache,
+            true => Cause::Changed,
+            false => Cause::Alternating,
+        };
         Some(States { cause, answer: None, states })
     }
 }
@@ -351,6 +356,9 @@ mod tests {
         let changed = states(&high_first);
         assert_eq!((changed.cause, changed.answer), (Cause::Changed, None));
         assert_eq!(changed.states[0].runs, [0, 1, 2, 3, 4]);
+        let written = RunSeries::new(&runs(&high_first), &phase(Direction::Write), 6).states();
+        let written = written.unwrap();
+        assert_eq!((written.cause, written.answer), (Cause::WriteCache, None));
         let turns = [130.0, 100.0, 131.0, 101.0, 130.0, 100.0, 129.0, 99.0, 130.0, 100.0];
         assert_eq!(states(&turns).cause, Cause::Alternating);
     }
