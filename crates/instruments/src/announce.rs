@@ -1,7 +1,7 @@
 //! Announcement of what an instrument does on a target that nothing was issued to.
 
 use anyhow::Result;
-use block::{Bounds, Bytes, DriveIdentity, DriveInfo, LeafIdentity};
+use block::{Bounds, Bytes, DriveIdentity, DriveInfo, DriveKind, LeafIdentity};
 use drives::{Look, TargetSpec};
 use record::Announced;
 use workload::plan::Content;
@@ -103,5 +103,11 @@ pub(crate) fn drive(
     };
     let words = identity.leaves.iter().map(leaf).collect::<Vec<_>>().join("; ");
     let size = identity.leaves.iter().map(|leaf| leaf.size_bytes.0).sum::<u64>();
-    (words, (size > 0).then_some(size))
+    let size = (size > 0).then_some(size);
+    let own = info.capacity_bytes;
+    let is_other = info.kind == DriveKind::BlockDevice && Some(own.0) != size;
+    match is_other && !words.is_empty() {
+        true => (format!("{} on {words}", own.about()), size),
+        false => (words, size),
+    }
 }

@@ -56,9 +56,10 @@ fn traffic(announced: &Announced) -> String {
     let reads =
         (!read_bytes.is_zero()).then(|| format!("reads {}", words(*read_bytes, unbounded, size)));
     let writes = (!written_bytes.is_zero()).then(|| {
-        let most = written_bytes.most.unwrap_or(written_bytes.least);
-        let share = drive_bytes.filter(|drive| *drive > 0 && most > 0).map(|drive| {
-            let is_ceiling = written_bytes.most.is_some_and(|most| most > written_bytes.least);
+        // A share of the least would be taken for that of all.
+        let most = written_bytes.most.filter(|most| *most > 0);
+        let share = drive_bytes.filter(|drive| *drive > 0).zip(most).map(|(drive, most)| {
+            let is_ceiling = most > written_bytes.least;
             let most_words = if is_ceiling { "at most " } else { "" };
             let writes = most as f64 / drive as f64;
             let writes = if writes < 0.001 { "under 0.001".to_owned() } else { digits(writes) };
