@@ -26,30 +26,36 @@ fn dry(args: &[&str], code: i32) -> Value {
     ran.body()
 }
 
+/// Asserts that bytes and time of a run of fixed length were foreseen; its body.
+fn assert_foreseen(drive: &str, words: &[&str]) -> Value {
+    let place = scratch_dir();
+    let ran = at(place.path(), &[&["mark", drive], words].concat());
+    let announced = ran.json()["envelope"]["announced"].take();
+    let steps = only(place.path()).steps();
+    let figures: Vec<&Value> = steps.iter().map(|step| &step["figures"]).collect();
+    let totals = |direction: &str| -> u64 {
+        let of = |kept: &&Value| kept["figures"]["totals"][direction].as_u64().unwrap();
+        figures.iter().map(of).sum()
+    };
+    let took = figures.iter().map(|kept| kept["at_ns"].as_u64().unwrap()).max().unwrap();
+    let near = |figure: &str, real: u64, share: f64| {
+        let (least, most) = bounds(&announced, figure);
+        let off = if least == real { 0.0 } else { (least as f64 / real as f64 - 1.0).abs() };
+        assert!(off <= share, "{drive}: {figure} {least} of {real}");
+        assert!(most.is_some_and(|most| most >= least), "{drive}: {announced}");
+    };
+    near("read_bytes", totals("read"), 0.1);
+    near("written_bytes", totals("written"), 0.1);
+    near("time_ns", took, 0.25);
+    ran.body()
+}
+
 // Breaks when what a run of fixed length takes is foreseen wrongly where the drive's model knows it.
 #[test]
 fn bytes_and_time_of_a_virtual_drive_are_foreseen() {
     let fixed = ["--runs=3", "--settle=0s", "--seed=7", "--no-progress", "--json"];
     for drive in ["sim:hdd-7200", "sim:usb-8m", "sim:sata-a", "sim:optane"] {
-        let place = scratch_dir();
-        let ran = at(place.path(), &[&["mark", drive][..], &fixed].concat());
-        let announced = ran.json()["envelope"]["announced"].take();
-        let steps = only(place.path()).steps();
-        let figures: Vec<&Value> = steps.iter().map(|step| &step["figures"]).collect();
-        let totals = |direction: &str| -> u64 {
-            let of = |kept: &&Value| kept["figures"]["totals"][direction].as_u64().unwrap();
-            figures.iter().map(of).sum()
-        };
-        let took = figures.iter().map(|kept| kept["at_ns"].as_u64().unwrap()).max().unwrap();
-        let near = |figure: &str, real: u64, share: f64| {
-            let (least, most) = bounds(&announced, figure);
-            let off = (least as f64 / real as f64 - 1.0).abs();
-            assert!(off <= share, "{drive}: {figure} {least} of {real}");
-            assert!(most.is_some_and(|most| most >= least), "{drive}: {announced}");
-        };
-        near("read_bytes", totals("read"), 0.1);
-        near("written_bytes", totals("written"), 0.1);
-        near("time_ns", took, 0.25);
+        assert_foreseen(drive, &fixed);
     }
 }
 
@@ -235,6 +241,10 @@ fn written(body: &Value) -> u64 {
 #[test]
 fn runs_end_before_they_exceed_the_write_budget() {
     let load = ["--runs=4", "--duration=500ms", "--warm-up=100ms", "--settle=0s", "--seed=7"];
+    let lengths = |test: &Value| -> Vec<u64> {
+        let runs = test["runs"].as_array().unwrap().iter();
+        runs.map(|run| run["duration_ns"].as_u64().unwrap()).collect()
+    };
     let mark = |budget: &str| {
         let place = scratch_dir();
         let words = ["mark", "sim:sata-a", "--json", "--no-progress", budget];
@@ -246,18 +256,44 @@ fn runs_end_before_they_exceed_the_write_budget() {
         assert_eq!(written(&body), steps.iter().map(totals).sum::<u64>());
         assert!(body["read_bytes"].as_u64().unwrap() > 0);
         let codes = body["caveats"].as_array().unwrap().iter().map(|caveat| caveat["code"].clone());
-        (written(&body), steps.len(), codes.collect::<Vec<Value>>())
+        let codes: Vec<Value> = codes.collect();
+        let tests = body["tests"].as_array().unwrap().iter();
+        let runs: Vec<Vec<u64>> = tests.map(lengths).collect();
+        (written(&body), steps.len(), codes, runs)
     };
-    let (whole, all, codes) = mark("--write-budget=1TiB");
+    let (whole, all, codes, planned) = mark("--write-budget=1TiB");
     assert!(whole > 200 << 20 && !codes.contains(&"write_budget".into()), "{whole} {codes:?}");
     for share in [2, 10] {
         let budget = whole / share;
-        let (bytes, steps, codes) = mark(&format!("--write-budget={budget}B"));
-        assert!(bytes <= budget && steps < all, "{bytes} of {budget}, {steps} of {all}");
+        let (bytes, steps, codes, runs) = mark(&format!("--write-budget={budget}B"));
+        assert!(bytes <= budget && bytes > budget / 2, "{bytes} of {budget}");
+        assert_eq!(steps, all, "each test has its runs");
         assert!(codes.contains(&"write_budget".into()), "{codes:?}");
+        for (runs, planned) in runs.iter().zip(&planned) {
+            let (shortest, longest) = (runs.iter().min().unwrap(), runs.iter().max().unwrap());
+            assert!(10 * longest <= 11 * shortest, "runs of one length: {runs:?}");
+            assert!(planned.iter().all(|planned| longest <= planned), "{runs:?} of {planned:?}");
+        }
+        let is_short = |at: &usize| 4 * runs[*at][0] < 3 * planned[*at][0];
+        assert!((0..runs.len()).filter(is_short).count() >= 3, "{runs:?}");
     }
-    let (bytes, _, _) = mark("--write-budget=4KiB");
-    assert!(bytes <= 4096, "{bytes}");
+    let (bytes, steps, codes, runs) = mark("--write-budget=4KiB");
+    assert!(bytes <= 4096 && steps < all, "{bytes}, {steps} of {all}");
+    assert!(codes.contains(&"write_budget".into()), "{codes:?}");
+    assert_eq!(runs.iter().filter(|runs| runs.is_empty()).count(), 4);
+}
+
+// Breaks when a test of large transfers, whose share is too small, takes the runs of others with it, or nobody says so.
+#[test]
+fn tests_without_a_share_are_named() {
+    let words = ["mark", "sim:sata-a", "--write-only", "--quick", "--runs=6", "--seed=7"];
+    let more = ["--tests=SEQ1MQ1T1,RND4KQ1T1", "--write-budget=6MiB", "--no-record", "--json"];
+    let body = run([&words[..], &more].concat()).body();
+    let runs = |test: usize| body["tests"][test]["runs"].as_array().unwrap().len();
+    assert_eq!((runs(0), runs(1)), (0, 6), "{body}");
+    assert!(written(&body) > 1 << 20 && written(&body) <= 6 << 20, "{}", written(&body));
+    let caveats = body["caveats"].to_string();
+    assert!(caveats.contains("no run of SEQ1M Q1T1 write, whose share is less than"), "{caveats}");
 }
 
 // Breaks when a plan that is known to write more than it may begins, or a test file is not counted.

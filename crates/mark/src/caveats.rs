@@ -1,6 +1,6 @@
 //! Doubts about a mark, each with its cause and what would remove it.
 
-use block::{DriveInfo, DriveKind, EngineKind, Layer, Medium, Nanos, Op, WriteCache};
+use block::{Bytes, DriveInfo, DriveKind, EngineKind, Layer, Medium, Nanos, Op, WriteCache};
 use engine::Trouble;
 use stats::remedy::Run;
 use stats::{Caveat, Remedy, Verdict};
@@ -70,7 +70,7 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
         caveats.push(Caveat::new(
             "write_budget",
             target,
-            format!("runs that write were left out: all may write {} at most", budget.human()),
+            of_write_budget(plan, executed, budget),
             Run::LargerWriteBudget,
         ));
     }
@@ -96,6 +96,19 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
     caveats.extend(of_copying(plan, context));
     caveats.extend(of_zfs(context));
     caveats
+}
+
+/// Runs that a budget cut short, or steps that it left out.
+fn of_write_budget(plan: &Plan, executed: &Executed, budget: Bytes) -> String {
+    let none = plan.steps.iter().zip(&executed.tests).filter(|(_, test)| test.runs.is_empty());
+    let none: Vec<&str> =
+        none.filter(|(step, _)| step.writes()).map(|(step, _)| step.name.as_str()).collect();
+    let most = format!("all runs may write {} at most", budget.human());
+    let is_whole = !executed.interrupted && executed.broken.is_none();
+    if none.is_empty() || !is_whole {
+        return format!("runs that write were cut short or left out: {most}");
+    }
+    format!("no run of {}, whose share is less than a block: {most}", none.join(", "))
 }
 
 /// Doubts about a filesystem that copies on write, or was told not to.

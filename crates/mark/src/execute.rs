@@ -1,6 +1,5 @@
 //! Makes the runs of a mark in the order of its plan's schedule.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use block::{Bytes, DriveInfo, EngineKind, Environment, Event, Nanos, RunSink, Time};
@@ -16,7 +15,7 @@ use crate::ceiling::Ceiling;
 use crate::rest::rest;
 use crate::run::{Kept, RunFigures, TracedRun};
 use crate::settle::{Settled, Settling};
-use crate::write_budget;
+use crate::write_budget::Shares;
 
 /// Why a mark could not be made.
 #[derive(Debug, Error)]
@@ -302,13 +301,16 @@ pub fn execute(
     let mut earlier = Queue { runs: earlier.runs.into(), replay: earlier.replay };
     let mut slots = schedule(plan);
     let mut settling = Settling::new(plan, region, target.info().logical_block_bytes);
+    let mut shares = Shares::new(plan);
     while let Some(slot) = slots.next_with(&mut |step| {
-        within(plan, step, &executed).is_some()
+        shares.within(step).is_some()
             && needs_more(plan, step, &executed.tests[step].runs, executed.elapsed)
     }) {
-        let Some(step) = within(plan, slot.step, &executed) else {
+        let share = shares.within(slot.step);
+        shares.begin(slot.step);
+        let Some(step) = share else {
             executed.out_of_write_budget = true;
-            if plan.schedule.until.is_some() {
+            if plan.schedule.until.is_some() && slot.run >= plan.schedule.planned() {
                 break;
             }
             continue;
@@ -323,6 +325,7 @@ pub fn execute(
             executed.resumed_after = Some(slot.position + 1);
             let settled = kept.figures.as_ref().and_then(|figures| figures.settled);
             settling.iter_mut().for_each(|settling| settling.resumed(settled));
+            executed.out_of_write_budget |= shares.ran(slot.step, kept.figures.as_ref());
             count(&mut executed, slot.step, kept.clone());
             continue;
         }
@@ -365,6 +368,7 @@ pub fn execute(
             Some(_) => return Err(MarkError::diverged(&slot, step)),
         }
         executed.elapsed = Nanos(kept.at_ns);
+        executed.out_of_write_budget |= shares.ran(slot.step, kept.figures.as_ref());
         count(&mut executed, slot.step, kept);
         keeper.stands(&executed, slot.step);
     }
@@ -376,11 +380,6 @@ pub fn execute(
         (executed.idle_ns, executed.before_ns) = (last.idle_ns, last.before_ns);
     }
     Ok(executed)
-}
-
-fn within<'a>(plan: &'a Plan, step: usize, executed: &Executed) -> Option<Cow<'a, Step>> {
-    let (budget, earlier) = (plan.schedule.write_budget, &executed.tests[step].runs);
-    write_budget::within(budget, &plan.steps[step], &executed.written, earlier)
 }
 
 /// A virtual drive that is made anew fails again as it did, which is one failure and not two.

@@ -57,6 +57,11 @@ impl Schedule {
     /// Time for the drive's cache by default: enough for some tens of MiB of a disk.
     pub const CACHE_PROBE: Nanos = Nanos::secs(1);
 
+    /// Planned runs of each step, those that do not count among them.
+    pub fn planned(&self) -> u32 {
+        self.runs.saturating_add(self.discard_first)
+    }
+
     /// Asks for a field that cannot be run, and what to write instead.
     pub(crate) fn check(&self) -> Result<(), (&'static str, &'static str)> {
         if self.runs == 0 {
