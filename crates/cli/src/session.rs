@@ -57,7 +57,7 @@ pub struct Made {
     /// Where it is recorded.
     place: PlaceArgs,
     /// JSON names the run anyway.
-    is_json: bool,
+    has_page: bool,
     /// The verb that goes on with it.
     goes_on_with: &'static str,
     /// The file that has its single I/Os.
@@ -118,7 +118,7 @@ impl Session<'_> {
             closed,
             broken,
             place: self.keep.place.clone(),
-            is_json: result.json,
+            has_page: result.has_page(),
             goes_on_with,
             samples: self.output.samples.clone(),
         })
@@ -290,7 +290,7 @@ impl Made {
             ));
         }
         let next = if body.interrupted { Next::Resume(self.goes_on_with) } else { Next::Show };
-        records::end(record, next, &self.place, self.is_json)?;
+        records::end(record, next, &self.place, self.has_page)?;
         if let Some(broken) = self.broken {
             return Err(broken.into());
         }

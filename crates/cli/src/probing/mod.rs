@@ -352,7 +352,7 @@ impl Made<'_> {
             document: &|| of_printed(&document.to_json()?, None),
         };
         let written = files::write(output, false, &ended);
-        let exit = self.end(output.result.json)?;
+        let exit = self.end(output.result.has_page())?;
         written.map(|()| exit)
     }
 

@@ -544,7 +544,8 @@ impl<'a> Survey<'a> {
             document: &|| of_printed(&document.to_json()?, None),
         };
         let written = files::write(files, false, &ended);
-        records::end(closed, next, place, files.result.no_progress)?;
+        let quiet = files.result.no_progress || files.result.has_page();
+        records::end(closed, next, place, quiet)?;
         written?;
         let concluded = body.conclusions.iter().any(|said| said.verdict != probe::Verdict::Unknown);
         let is_bad = views::survey::warning(body).is_some();

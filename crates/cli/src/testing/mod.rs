@@ -357,7 +357,12 @@ impl Job<'_> {
             Some(_) => Then::Resume("pts"),
             None => Then::Show,
         };
-        records::end(closed, next, &self.args.keep.place, self.args.output.files.result.json)?;
+        records::end(
+            closed,
+            next,
+            &self.args.keep.place,
+            self.args.output.files.result.has_page(),
+        )?;
         written?;
         match halt {
             Some(Halt::Interrupted) => return Ok(Exit::Interrupted),

@@ -230,7 +230,7 @@ impl Comparing<'_> {
         let written = written(args, &ended.document, &ended.closed, ends.interrupted);
         let next =
             if ends.interrupted { records::Next::Resume("compare") } else { records::Next::Show };
-        records::end(ended.closed, next, &args.record.keep.place, args.files.result.json)?;
+        records::end(ended.closed, next, &args.record.keep.place, args.files.result.has_page())?;
         written?;
         match ends.broken.or(ends.failure) {
             Some(error) => Err(error),
