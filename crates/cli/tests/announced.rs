@@ -59,6 +59,18 @@ fn bytes_and_time_of_a_virtual_drive_are_foreseen() {
     }
 }
 
+// Breaks when writes are foreseen at the pace of an empty cache that they fill, or waits for the drive are not.
+#[test]
+fn a_cache_that_fills_is_foreseen() {
+    let fixed = ["--runs=6", "--write-only", "--seed=7", "--no-progress", "--json"];
+    let load = ["--tests=SEQ1MQ8T1,SEQ1MQ1T1", "--duration=2s"];
+    let body = assert_foreseen("sim:tlc-pslc", &[&fixed[..], &load].concat());
+    let rates = body["tests"][0]["runs"].as_array().unwrap().iter();
+    let rates: Vec<f64> = rates.map(|run| run["mb_s"].as_f64().unwrap()).collect();
+    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    assert!(rates.iter().any(|rate| *rate > 2.0 * least), "the cache is not filled: {rates:?}");
+}
+
 // Breaks when a plan that ends by bytes is not known to the byte, on a drive whose rate nobody knows.
 #[test]
 fn bytes_of_a_plan_that_counts_them_are_exact() {

@@ -4,7 +4,8 @@
 //! [`Options::plan`] makes the plan, [`execute()`] makes the runs, [`findings::body`] says what they mean.
 //! `proofs` has a file for each proof. `cache` measures what a drive's cache holds, `burst` separates burst from sustained
 //! writes, `compare` compares results, `trend` follows one drive over time, `sweep` runs one load under many settings, and
-//! `imported` holds results of other programs, of which nothing is proven. `diskspd` is the load of a diskspd command line, and
+//! `imported` holds results of other programs, of which nothing is proven. `outlook` foresees time and bytes of a plan, of a virtual
+//! drive by a `rehearsal`. `diskspd` is the load of a diskspd command line, and
 //! `explain` reads commands of other programs, a file or folder for each, into one form of load.
 
 pub mod body;
@@ -25,6 +26,7 @@ pub mod notation;
 pub mod options;
 pub mod outlook;
 mod proofs;
+pub mod rehearsal;
 pub mod repeat;
 mod rest;
 mod run;

@@ -1,9 +1,9 @@
 //! Time and bytes of a plan, estimated before it is made.
 
 use block::{Bounds, Bytes, Nanos, Op};
-use engine::Samples;
 use workload::plan::{Arrival, Order, Phase, Plan, Step, Stop};
 
+use crate::rehearsal::{Rates, Rehearsal, Try, Whole, seconds};
 use crate::settle::RETURN;
 
 /// Estimate of a plan.
@@ -19,94 +19,123 @@ pub struct Outlook {
     pub flushes: bool,
 }
 
-/// Rates of a phase, where a run has shown them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Rates {
-    ios: f64,
-    read: f64,
-    written: f64,
-}
-
-/// Pace of a step: rates of each of its phases.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Pace(Vec<Rates>);
-
-impl Pace {
-    /// The pace of a run.
-    pub fn of(samples: &Samples) -> Pace {
-        let rates = samples.phases.iter().map(|phase| {
-            let seconds = phase.window.as_secs_f64().max(1e-9);
-            let of = |op| phase.ops.iter().filter(|o| o.op == op).map(|o| o.bytes.0).sum::<u64>();
-            Rates {
-                ios: phase.ios() as f64 / seconds,
-                read: of(Op::Read) as f64 / seconds,
-                written: of(Op::Write) as f64 / seconds,
-            }
-        });
-        Pace(rates.collect())
-    }
-}
-
-/// A short form of `step`, whose phases take `most` each where their I/Os do not take long: enough to see its pace.
-pub fn shortened(step: &Step, most: Nanos) -> Step {
-    let mut step = step.clone();
-    for phase in step.phases.iter_mut().filter(|phase| phase.transfers()) {
-        let stop = &mut phase.stop;
-        let after = stop.after.map_or(most, |after| after.min(most));
-        (stop.after, stop.at_least_ios) = (Some(after), Some(ENOUGH));
-    }
-    step
-}
-
-/// I/Os that show the pace of a slow drive.
-const ENOUGH: u64 = 256;
-
 impl Outlook {
-    /// Of `plan` by the `paces` of its steps, where they are known, on a drive whose link moves `link` bytes per second at most.
-    pub fn of(plan: &Plan, paces: &[Option<Pace>], link: Option<u64>) -> Outlook {
+    /// Of `plan` by its `rehearsal`, where there was one, on a drive whose link moves `link` bytes per second at most.
+    pub fn of(plan: &Plan, rehearsal: &Rehearsal, link: Option<u64>) -> Outlook {
         let schedule = &plan.schedule;
-        let runs = u64::from(schedule.runs) + u64::from(schedule.discard_first);
-        let each: Vec<[Bounds; 3]> = plan
+        let runs = u64::from(schedule.planned());
+        let tries = |at: usize| rehearsal.tries.get(at).map_or(&[][..], Vec::as_slice);
+        let of_runs: Vec<OfRuns> = plan
             .steps
             .iter()
             .enumerate()
-            .map(|(at, step)| of_step(step, paces.get(at).and_then(Option::as_ref), link))
+            .map(|(at, step)| OfRuns::new(step, tries(at), link))
             .collect();
-        let sum = |figure: usize| each.iter().map(|step| step[figure]).sum::<Bounds>().times(runs);
+        let sum = |figure: usize| of_runs.iter().map(|of| of.all(figure, runs)).sum::<Bounds>();
         let pauses = schedule.pause.0.saturating_mul(runs * plan.steps.len() as u64);
         let planned = sum(0) + Bounds::of(pauses);
-        let longest = |bounds: Bounds| bounds.most.unwrap_or(bounds.least);
+        let waited: u64 = of_runs.iter().map(|of| of.waited(runs)).sum();
         // Runs beyond the planned ones begin within this time.
         let until = schedule.until.map_or(Nanos::ZERO, |until| until.budget);
         let within = schedule.decide_within.max(until).0;
         let more = within.saturating_sub(planned.least);
         let lasts = match more {
             0 => 0,
-            _ => within + each.iter().map(|step| longest(step[0])).sum::<u64>(),
+            _ => within + of_runs.iter().map(|of| of.longest(0)).sum::<u64>(),
         };
-        let waits = waits(plan, runs);
-        let most = |most: u64| most.saturating_add(waits).max(lasts);
-        let time_ns = Bounds { most: planned.most.map(most), ..planned };
+        let waits = waits(plan, runs).max(waited);
+        let most = |most: u64| most.saturating_add(waits).max(lasts.saturating_add(waited));
+        let budget = schedule.write_budget.map(|budget| budget.0);
+        let is_cut = budget.is_some_and(|budget| sum(2).least > budget);
+        let least = if is_cut { cut(plan, &of_runs, runs) } else { planned.least };
+        let time_ns = Bounds { least: least.saturating_add(waited), most: planned.most.map(most) };
         let grown = |figure: usize| {
             let bytes = sum(figure);
-            let rate = |step: &[Bounds; 3]| {
-                Some(step[figure].most? as f64 / longest(step[0]).max(1) as f64)
-            };
-            let fastest = each.iter().filter_map(rate).fold(0.0, f64::max);
+            let fastest = of_runs.iter().filter_map(|of| of.fastest(figure)).fold(0.0, f64::max);
             let more = (fastest * more as f64) as u64;
             Bounds { most: bytes.most.map(|most| most.saturating_add(more)), ..bytes }
         };
-        let is_paced = |at: usize| matches!(paces.get(at), Some(Some(_)));
+        let is_paced = |at: usize| !tries(at).is_empty();
         let flushes =
             plan.steps.iter().enumerate().any(|(at, step)| {
                 !is_paced(at) && step.phases.iter().any(|phase| !phase.transfers())
             });
         let mut written = grown(2);
-        if let Some(Bytes(budget)) = schedule.write_budget {
+        if let Some(budget) = budget {
             let most = written.most.map_or(budget, |most| most.min(budget));
             written = Bounds { least: written.least.min(budget), most: Some(most) };
         }
         Outlook { time_ns, read: grown(1), written, flushes }
+    }
+}
+
+/// Least time of a plan whose writes are cut short by its budget.
+fn cut(plan: &Plan, of_runs: &[OfRuns], runs: u64) -> u64 {
+    let reading = plan.steps.iter().zip(of_runs).filter(|(step, _)| !step.writes());
+    reading.map(|(_, of)| of.all(0, runs).least).sum::<u64>()
+        + plan.schedule.pause.0.saturating_mul(runs * plan.steps.len() as u64)
+}
+
+/// Time, bytes read and bytes written of one run.
+type Figures = [Bounds; 3];
+
+/// Tries of a step that writes, between which those lie that were not made.
+const RECENT: usize = 2;
+
+/// Runs of a step, as far as they are foreseen.
+struct OfRuns {
+    /// Those that were tried, or one of which only the limits are known.
+    each: Vec<Figures>,
+    /// Time that the drive took before each to become idle.
+    waited: Vec<u64>,
+    /// Those that were not tried may be as any of these.
+    is_open: bool,
+}
+
+impl OfRuns {
+    fn new(step: &Step, tries: &[Try], link: Option<u64>) -> OfRuns {
+        let each = match tries {
+            [] => vec![of_step(step, None, link)],
+            tries => tries.iter().map(|tried| of_try(step, tried, link)).collect(),
+        };
+        let waited = tries.iter().map(|tried| tried.waited.0).collect();
+        OfRuns { each, waited, is_open: step.phases.iter().any(Phase::alters) }
+    }
+
+    /// A figure of the planned runs together.
+    fn all(&self, figure: usize, runs: u64) -> Bounds {
+        let each = || self.each.iter().map(|of| of[figure]).take(runs as usize);
+        let recent = || each().rev().take(RECENT);
+        let others = runs.saturating_sub(self.each.len() as u64);
+        let last = recent().next().unwrap_or(Bounds::of(0));
+        let other = match self.is_open {
+            true => Bounds {
+                least: recent().map(|of| of.least).min().unwrap_or(0),
+                most: recent().map(|of| of.most).try_fold(0, |most, of| Some(of?.max(most))),
+            },
+            false => last,
+        };
+        each().sum::<Bounds>() + other.times(others)
+    }
+
+    fn waited(&self, runs: u64) -> u64 {
+        let others = runs.saturating_sub(self.waited.len() as u64);
+        let last = self.waited.last().map_or(0, |last| last.saturating_mul(others));
+        self.waited.iter().take(runs as usize).sum::<u64>().saturating_add(last)
+    }
+
+    fn longest(&self, figure: usize) -> u64 {
+        let longest = |of: &Figures| of[figure].most.unwrap_or(of[figure].least);
+        self.each.iter().map(longest).max().unwrap_or(0)
+    }
+
+    /// The highest rate of a figure, per nanosecond.
+    fn fastest(&self, figure: usize) -> Option<f64> {
+        let rate = |of: &Figures| {
+            let time = of[0].most.unwrap_or(of[0].least);
+            Some(of[figure].most? as f64 / time.max(1) as f64)
+        };
+        self.each.iter().filter_map(rate).reduce(f64::max)
     }
 }
 
@@ -126,14 +155,21 @@ fn waits(plan: &Plan, runs: u64) -> u64 {
     plan.schedule.settle.0.saturating_mul((steps as u64 * runs).saturating_sub(1) + in_the_end)
 }
 
+fn of_try(step: &Step, tried: &Try, link: Option<u64>) -> Figures {
+    match tried.whole {
+        Some(Whole { time, read, written }) => [time.0, read.0, written.0].map(Bounds::of),
+        None => of_step(step, Some(&tried.pace), link),
+    }
+}
+
 /// Time, bytes read and bytes written of one run of a step.
-fn of_step(step: &Step, pace: Option<&Pace>, link: Option<u64>) -> [Bounds; 3] {
+fn of_step(step: &Step, pace: Option<&[Rates]>, link: Option<u64>) -> Figures {
     let none = [Bounds::of(0); 3];
     let add = |a: [Bounds; 3], b: [Bounds; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
     let submitters = u64::from(step.submitters);
     let mut last = none;
     let phases = step.phases.iter().enumerate().fold(none, |sum, (at, phase)| {
-        let of = match pace.and_then(|pace| pace.0.get(at)) {
+        let of = match pace.and_then(|pace| pace.get(at)) {
             Some(rates) => {
                 if phase.transfers() {
                     last = outstanding(phase, submitters, *rates);
@@ -159,18 +195,8 @@ fn outstanding(phase: &Phase, submitters: u64, rates: Rates) -> [Bounds; 3] {
 }
 
 /// A phase whose rates are known.
-fn by_rates(phase: &Phase, rates: Rates) -> [Bounds; 3] {
-    let Stop { after, bytes, ios, at_least_ios } = phase.stop;
-    let moved = rates.read + rates.written;
-    let after = after.map(|after| {
-        let longest = after.as_secs_f64() * Stop::LONGEST as f64;
-        let wanted = at_least_ios.map_or(0.0, |ios| ios as f64 / rates.ios);
-        after.as_secs_f64().max(wanted.min(longest))
-    });
-    let of_bytes = bytes.filter(|_| moved > 0.0).map(|bytes| bytes.0 as f64 / moved);
-    let of_ios = ios.map(|ios| ios as f64 / rates.ios);
-    let seconds = [after, of_bytes, of_ios].into_iter().flatten().fold(f64::INFINITY, f64::min);
-    let seconds = if seconds.is_finite() { seconds } else { 0.0 };
+fn by_rates(phase: &Phase, rates: Rates) -> Figures {
+    let seconds = seconds(phase, &rates);
     [1e9, rates.read, rates.written].map(|rate| Bounds::of((rate * seconds) as u64))
 }
 

@@ -1,18 +1,17 @@
 //! Foresees what a benchmark takes, before anything is made, opened for writing or issued.
 
 use std::fs;
-use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use bench::consent;
-use block::{Bounds, Bytes, DriveIdentity, DriveInfo, Nanos, NullSink, Stack};
+use block::{Bounds, Bytes, DriveIdentity, DriveInfo, Nanos, Stack};
 use drives::{Look, OpenDrive, OpenRequest, TargetSpec, unopened};
-use engine::Control;
 use mark::Options;
-use mark::outlook::{Outlook, Pace, shortened};
+use mark::outlook::Outlook;
+use mark::rehearsal::{Rehearsal, rehearse};
 use record::Announced;
 use report::number::{bytes, counted};
-use workload::plan::{Phase, Plan, Region};
+use workload::plan::{Plan, Region};
 
 use super::job::Job;
 use crate::announce::Foreseen;
@@ -24,15 +23,11 @@ struct Known {
     stack: Stack,
     identity: DriveIdentity,
     plan: Plan,
-    /// Paces of the steps, where a short rehearsal on the model showed them.
-    paces: Vec<Option<Pace>>,
+    /// Paces of the steps, where the model showed them.
+    rehearsal: Rehearsal,
     /// Size of the test file that is made.
     test_file: Option<Bytes>,
 }
-
-/// Time of a rehearsal on a virtual drive, on its own clock: of all steps, and of a phase of one.
-const REHEARSAL: Nanos = Nanos::secs(16);
-const REHEARSAL_OF_PHASE: (Nanos, Nanos) = (Nanos::millis(20), Nanos::secs(1));
 
 /// Foresees `job`, each of whose steps is a `noun` such as `test`. Of a real drive nothing is read but what it reports of itself.
 ///
@@ -43,8 +38,8 @@ pub fn foresee(job: &Job<'_>, noun: &str) -> Result<Foreseen> {
         TargetSpec::Virtual(_) | TargetSpec::Null => emulated(job)?,
         TargetSpec::Path(_) => real(job)?,
     };
-    let Known { info, stack, identity, plan, paces, test_file } = known;
-    let outlook = Outlook::of(&plan, &paces, info.link_bytes_per_s);
+    let Known { info, stack, identity, plan, rehearsal, test_file } = known;
+    let outlook = Outlook::of(&plan, &rehearsal, info.link_bytes_per_s);
     let target = &job.target.target;
     let (drive, drive_bytes) = announce::drive(target, &info, &identity);
     let content = plan.alters().then_some(plan.content);
@@ -87,7 +82,7 @@ fn work(plan: &Plan, noun: &str, test_file: Option<Bytes>) -> String {
         .map_or(String::new(), |size| format!(", in a test file ({})", bytes(size.0 as f64)))
 }
 
-/// A virtual drive, on which each step is rehearsed for a moment; or `null:`.
+/// A virtual drive, on whose model the plan is rehearsed; or `null:`.
 fn emulated(job: &Job<'_>) -> Result<Known> {
     let args = job.target;
     let request = OpenRequest {
@@ -99,29 +94,13 @@ fn emulated(job: &Job<'_>) -> Result<Known> {
     let mut plan = job.plan_for(true, Some(info.capacity_bytes))?;
     job.widen(&mut plan, &info);
     job.budget(&mut plan, Bytes::ZERO)?;
-    let region = plan.fit(&info)?;
     let mut target = target.engine()?;
-    let path = target.io_path();
-    let (cancel, mut paces) = (AtomicBool::new(false), Vec::new());
-    if args.target.is_virtual() {
-        let (least, most) = REHEARSAL_OF_PHASE;
-        let share = Nanos(REHEARSAL.0 / plan.steps.len().max(1) as u64).clamp(least, most);
-        let mut steps: Vec<usize> = (0..plan.steps.len()).collect();
-        steps.sort_by_key(|step| plan.steps[*step].phases.iter().any(Phase::alters));
-        paces = vec![None; steps.len()];
-        for step in steps {
-            let short = shortened(&plan.steps[step], share);
-            let seeded = (region, plan.content, plan.seed);
-            let control = Control { cancel: &cancel, trace_cap: 0 };
-            path.pause(plan.schedule.pause + plan.schedule.settle);
-            // One that fails shows so when it is made.
-            let samples =
-                path.run_step(&mut *environment, &short, seeded, control, &mut NullSink).ok();
-            paces[step] = samples.filter(|run| run.failure.is_none()).as_ref().map(Pace::of);
-        }
-    }
+    let rehearsal = match args.target.is_virtual() {
+        true => rehearse(&plan, target.io_path(), &mut *environment)?,
+        false => Rehearsal::default(),
+    };
     let stack = environment.stack().clone();
-    Ok(Known { info, stack, identity, plan, paces, test_file: None })
+    Ok(Known { info, stack, identity, plan, rehearsal, test_file: None })
 }
 
 /// A directory, a file or a device.
@@ -137,7 +116,14 @@ fn real(job: &Job<'_>) -> Result<Known> {
         info = DriveInfo { capacity_bytes: size, ..unopened(args.target.as_str()) };
         plan.fit(&info)?;
         info.link_bytes_per_s = link;
-        return Ok(Known { info, stack, identity, plan, paces: Vec::new(), test_file: Some(size) });
+        return Ok(Known {
+            info,
+            stack,
+            identity,
+            plan,
+            rehearsal: Rehearsal::default(),
+            test_file: Some(size),
+        });
     }
     let path = args.target.as_path();
     let is_file = fs::metadata(path)?.is_file();
@@ -149,7 +135,7 @@ fn real(job: &Job<'_>) -> Result<Known> {
         job.widen(&mut plan, &info);
     }
     plan.fit(&info)?;
-    Ok(Known { info, stack, identity, plan, paces: Vec::new(), test_file: None })
+    Ok(Known { info, stack, identity, plan, rehearsal: Rehearsal::default(), test_file: None })
 }
 
 /// Asks the safety gate, without opening anything for writing, whether `job` may write as it plans.
