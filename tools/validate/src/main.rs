@@ -40,6 +40,7 @@ mod middle;
 mod one_cpu;
 mod order;
 mod originals;
+mod outlook;
 mod outputs;
 mod pattern;
 mod plan;
@@ -105,6 +106,8 @@ enum Name {
     Coverage(coverage::Options),
     /// How many numbers of a default mark are confirmed, and right, on virtual drives (minutes)
     Decisive(decisive::Options),
+    /// Announced time and bytes beside those that runs took, on virtual drives (minutes)
+    Outlook(outlook::Options),
     /// How often mark's proof of a steady state is right, on windows whose rate is known (a minute)
     MarkSteady(mark_steady::Options),
     /// How often a drive's cache is rightly told by reading again (minutes)
@@ -207,8 +210,11 @@ fn main() -> ExitCode {
 type Validation = (&'static str, &'static str, fn() -> Result<bool>);
 
 /// All of them, in the order in which they run when none is named: the short ones first.
-const ALL: [Validation; 46] = [
+const ALL: [Validation; 47] = [
     ("decisive", "numbers of a default mark, confirmed and right", || decisive::run(&defaults())),
+    ("outlook", "announced time and bytes, beside those that runs took", || {
+        outlook::run(&defaults())
+    }),
     ("trend", "histories, rightly said to have changed or not", || trend::run(&defaults())),
     ("mark-steady", "mark's proof of a steady state, on windows whose rate is known", || {
         mark_steady::run(&defaults())
@@ -338,6 +344,7 @@ fn run(name: Option<Name>) -> Result<bool> {
         Some(Name::Steady(options)) => steady::run(&options),
         Some(Name::Compare(options)) => compare::run(&options),
         Some(Name::Decisive(options)) => decisive::run(&options),
+        Some(Name::Outlook(options)) => outlook::run(&options),
         Some(Name::Interop(options)) => interop::run(&options),
         Some(Name::Trend(options)) => trend::run(&options),
         Some(Name::Wsat(options)) => wsat::run(&options),
