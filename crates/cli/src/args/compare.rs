@@ -72,8 +72,8 @@ pub struct CompareArgs {
     /// Keep the submitters on these CPUs, such as 0,2-3
     #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Targets")]
     pub cpus: Option<Cpus>,
-    /// Most that the runs of a target and its test file may write; runs that would
-    /// write more are left out
+    /// Most that the runs of a target and its test file may write; runs that write
+    /// are shortened alike to stay within it
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Targets")]
     pub write_budget: Option<Bytes>,
     /// Measure even if a target lies in this machine's memory

@@ -75,8 +75,8 @@ pub struct TargetArgs {
     /// Keep the submitters on these CPUs, such as 0,2-3
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub cpus: Option<Cpus>,
-    /// Most that the runs and their test file may write; runs that would write more
-    /// are left out
+    /// Most that the runs and their test file may write; runs that write are
+    /// shortened alike to stay within it
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub write_budget: Option<Bytes>,
     /// Measure even if the target lies in this machine's memory
