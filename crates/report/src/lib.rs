@@ -5,7 +5,7 @@
 //! and every number on it is a [`stats::Quantity`].
 //!
 //! `sheet` is a result page, `number` formats quantities, `terminal` prints; `chart` describes and draws charts, `screen` is the
-//! live view, `html` the report in HTML.
+//! live view, `html` the report in HTML, `wrap` breaks lines at word ends.
 
 mod answers;
 pub mod chart;
@@ -19,6 +19,7 @@ mod spark;
 mod styled;
 mod tables;
 pub mod terminal;
+pub mod wrap;
 
 pub use answers::{Answer, Answers, Said, ToDo, confidence, render_answers};
 pub use command::render_commands;

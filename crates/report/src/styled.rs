@@ -5,6 +5,8 @@ use std::ops::{Add, AddAssign};
 use anstyle::Style;
 use block::text::{harmless, harmless_lines};
 
+use crate::wrap;
+
 /// Text for a terminal. All that is put into it is filtered, so the only escape sequences in it are colours that this
 /// program chose. Names of files, drives, processes and hosts need no care where they are put in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,6 +36,11 @@ impl Styled {
     /// Without colours.
     pub fn plain(&self) -> String {
         anstream::adapter::strip_str(&self.0).to_string()
+    }
+
+    /// Broken at word ends into lines of `columns`, as [`wrap::lines`].
+    pub fn wrapped(&self, columns: usize) -> Styled {
+        Styled(wrap::lines(&self.0, columns))
     }
 
     /// Its lines.

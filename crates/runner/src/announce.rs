@@ -97,18 +97,7 @@ fn duration(ns: u64) -> String {
 
 /// `text` in lines of [`WIDTH`], each with a line feed, indented from the second on.
 fn wrapped(text: &str) -> String {
-    let (mut lines, mut column) = (String::new(), 0);
-    for word in text.split_inclusive(' ') {
-        let width = word.trim_end().chars().count();
-        if column > 8 && column + width > WIDTH {
-            lines.truncate(lines.trim_end().len());
-            lines += "\n        ";
-            column = 8;
-        }
-        lines += word;
-        column += word.chars().count();
-    }
-    lines + "\n"
+    report::wrap::hanging(text, WIDTH, 8) + "\n"
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ use crate::exit::Stopped;
 
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 const RED: Style = AnsiColor::Red.on_default().bold();
+/// Least and most columns of a message: in fewer its words make a column of their own, more are hard to read.
+const COLUMNS: (usize, usize) = (60, 200);
 
 /// True when nothing but results and errors is printed.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
@@ -94,12 +96,18 @@ pub fn say(text: &Styled) {
         return;
     }
     let mut write = || {
+        let text = columns().map_or_else(|| text.clone(), |columns| text.wrapped(columns));
         let _ = anstream::stderr().lock().write_all(text.as_str().as_bytes());
     };
     match LINE.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
         Some(suspend) => suspend(&mut write),
         None => write(),
     }
+}
+
+/// Columns that a message may take; `None` where stderr is not a terminal of known size: programs read whole lines.
+fn columns() -> Option<usize> {
+    linux::terminal::size().map(|size| size.columns.clamp(COLUMNS.0, COLUMNS.1))
 }
 
 /// An error and its causes, each once: some errors say their cause themselves.
