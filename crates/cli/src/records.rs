@@ -201,11 +201,11 @@ fn tell_to_go_on(verb: &str, id: &RunId, place: &PlaceArgs) {
     // Whoever goes on says again what is written to; the command alone must not do it.
     if let Some((_, word)) = values_of(&arguments(), &["consent"]).first() {
         messages::note(&format!(
-            "to go on, add the word of consent again: --consent {}",
+            "to resume it, add the word of consent again: --consent {}",
             quoted(word)
         ));
     }
-    messages::note(&format!("go on with: {}", resumption(verb, id, &asked, &now, &place.flag())));
+    messages::note(&format!("resume it: {}", resumption(verb, id, &asked, &now, &place.flag())));
 }
 
 /// Tells of files that earlier commands of a run wrote into, and the one that goes on with it does not.
@@ -218,7 +218,7 @@ fn tell_of_files_left(verb: &str, run: &Run, place: &PlaceArgs) {
         let command = resumption(verb, &run.id, &asked, &[], &place.flag());
         messages::note(&format!(
             "{}: asked for when this run began, and not now: what is there stays as it is. To have all runs in it, stop \
-             this and go on with: {command}",
+             this and resume it: {command}",
             left.join(", ")
         ));
     }
@@ -241,12 +241,12 @@ pub fn how_to_go_on(run: &Run, place: &PlaceArgs) -> String {
             match asked.iter().any(|(flag, _)| *flag == "write") {
                 true => match gate::word(&Roots::default(), Path::new(&run.summary.target)) {
                     Some(word) => format!(
-                        "go on with it, and add the word of consent, --consent {}: {command}",
+                        "resume it, and add the word of consent, --consent {}: {command}",
                         quoted(&word)
                     ),
-                    None => format!("go on with it, and add the word of consent: {command}"),
+                    None => format!("resume it, and add the word of consent: {command}"),
                 },
-                false => format!("go on with it: {command}"),
+                false => format!("resume it: {command}"),
             }
         }
         _ => anew(run),
@@ -393,6 +393,31 @@ fn check_place(verb: &str, run: &Run, place: &PlaceArgs) -> Result<()> {
         run.id,
         place.flag()
     )
+}
+
+/// The run that `--resume NAME` means: for `last` the last unfinished one that the typed verb resumes. Where there is none,
+/// the last of all runs is meant, so that the refusal names it.
+///
+/// # Errors
+/// As [`Runs::find`].
+pub fn to_resume(runs: &Runs, name: &str, wanted: Instrument) -> Result<RunId> {
+    let id = runs.find(name)?;
+    if name != "last" {
+        return Ok(id);
+    }
+    let is_sweep = arguments().first().is_some_and(|verb| verb == "sweep");
+    let is_meant = |run: &Run| {
+        let is_open = run.state != State::Finished && !run.is_bare() && is_of(run, wanted);
+        is_open && is_sweep == (goes_on_with(run) == Some("sweep"))
+    };
+    let ids = runs.ids()?;
+    // A part of another run is resumed with that.
+    let mut wholes = ids.into_iter().filter(|one| !runs.is_part(one));
+    let meant = wholes.find(|one| runs.load(one).is_ok_and(|run| is_meant(&run)));
+    if let Some(meant) = meant.as_ref().filter(|meant| **meant != id) {
+        messages::note(&format!("resuming {meant}, the last run that this verb can resume"));
+    }
+    Ok(meant.unwrap_or(id))
 }
 
 /// Goes on with the run `id`, which has to be of `wanted`: locks it.

@@ -470,6 +470,29 @@ fn a_target_that_moved_is_named_by_the_word_that_is_told() {
     }
 }
 
+// Breaks when Ctrl-C names another verb than the one that was typed, or `last` a run that this verb cannot resume.
+#[test]
+fn the_typed_verb_resumes_the_last_of_its_unfinished_runs() {
+    let dir = scratch_dir();
+    written_file(&dir.path().join("image"), 4 << 20);
+    let mark =
+        ["mark", "image", "--tests=RND4KQ1T1", "--duration=20ms", "--warm-up=2ms", "--runs=400"];
+    let ran = stopped(&mark, dir.path());
+    let id = recorded(dir.path()).remove(0).id();
+    assert!(
+        ran.stderr.contains(&format!("resume it: drivescope mark --resume {id}")),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stdout.contains(" of 400 runs."), "{}", ran.stdout);
+    at(dir.path(), &["probe", "align", "sim:usb-8m", "--seed=7"]);
+    let resumed = format!("resuming {id}");
+    let most = lines_in(dir.path()) + 1;
+    let goes_on = || lines_in(dir.path()) > most;
+    stopped_when(&["mark", "--resume=last"], dir.path(), goes_on).says(&[&resumed]);
+    at(dir.path(), &["sweep", "--resume=last"]).fails(2, &["a probing, and finished"]);
+}
+
 // Breaks when a mark without a number is held against one that has to be measured first, for nothing.
 #[test]
 fn a_mark_without_a_number_is_told_before_the_other_side_is_measured() {
@@ -479,7 +502,7 @@ fn a_mark_without_a_number_is_told_before_the_other_side_is_measured() {
     let has_record = || names(dir.path()).iter().any(|name| name.parse::<RunId>().is_ok());
     stopped_when(&mark, dir.path(), has_record);
     let ran = in_shell("compare last image", dir.path()).fails(2, &["no number"]);
-    assert!(told(&ran.stderr)[0].join(" ").starts_with("run --resume"), "{}", ran.stderr);
+    assert!(told(&ran.stderr)[0].join(" ").starts_with("mark --resume"), "{}", ran.stderr);
     assert_eq!(recorded(dir.path()).len(), 1, "the other side was measured");
     in_shell("trend image", dir.path()).fails(2, &["mark with a number"]);
 }

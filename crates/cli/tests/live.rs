@@ -104,6 +104,25 @@ fn has_all(text: &str, words: &[&str]) {
     }
 }
 
+// Breaks when a message on a terminal is broken within a word, or scripts get broken lines.
+#[test]
+fn messages_break_at_word_ends_on_a_terminal() {
+    let Some(terminal) = Terminal::begin((80, 24), "NO_COLOR=1 $D probe capcity sim:usb-8m") else {
+        return;
+    };
+    let shown = terminal.end().replace('\r', "");
+    let lines: Vec<&str> = shown.lines().filter(|line| !line.is_empty()).collect();
+    assert!(lines.len() > 3 && lines.iter().all(|line| line.chars().count() <= 80), "{shown}");
+    assert!(
+        lines[1].starts_with("       ") && lines.contains(&"hint: did you mean capacity?"),
+        "{shown}"
+    );
+    let whole = common::run(["probe", "capcity", "sim:usb-8m"]);
+    assert_eq!(whole.stderr.lines().count(), 2, "{}", whole.stderr);
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(&shown), words(&whole.stderr));
+}
+
 // Breaks when a long test on a usual terminal shows nothing to look at, when q does not end it as Ctrl-C does, with a record
 // that can be gone on with, or when the shell afterwards has no echo, no cursor, or keys in front of its prompt.
 #[test]
@@ -133,7 +152,7 @@ fn a_test_is_seen_and_ended_by_a_key() {
         rest,
         &[
             "Write saturation (WSAT)",
-            "go on with: drivescope pts --resume",
+            "resume it: drivescope pts --resume",
             "code 130",
             " icanon",
             " echo ",
@@ -182,7 +201,7 @@ fn a_stopped_run_gives_the_terminal_back_and_takes_it_again() {
     assert!(terminal.shown()[stopped..again].contains(" echo "), "the shell had no echo");
     terminal.sees("q or Ctrl-C ends it cleanly", again);
     terminal.types("q");
-    has_all(after(&terminal.end()), &["go on with: drivescope pts --resume", "code 130"]);
+    has_all(after(&terminal.end()), &["resume it: drivescope pts --resume", "code 130"]);
 }
 
 // Breaks when a run that is told to end from outside leaves its screen behind.
@@ -190,7 +209,7 @@ fn a_stopped_run_gives_the_terminal_back_and_takes_it_again() {
 fn a_run_that_is_told_to_end_gives_the_terminal_back() {
     let line = format!("timeout --foreground --preserve-status -s TERM 3 {LONG}; echo \"code $?\"");
     let Some(terminal) = Terminal::begin((80, 24), &line) else { return };
-    has_all(after(&terminal.end()), &["go on with: drivescope pts --resume", "code 130"]);
+    has_all(after(&terminal.end()), &["resume it: drivescope pts --resume", "code 130"]);
 }
 
 // Breaks when a terminal that cannot show a screen is sent one unasked, or one that is asked for is silently left out.

@@ -30,6 +30,9 @@ pub struct Body {
     pub caveats: Vec<Caveat>,
     /// True when the run was ended before its plan was done.
     pub interrupted: bool,
+    /// Counted runs of all tests that were planned; `None` unless the run was ended before its plan was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned_runs: Option<u64>,
     /// Time on the target's clock from the beginning to the end of the last run.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub elapsed_ns: Nanos,

@@ -47,6 +47,7 @@ pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
         tests,
         caveats: caveats::merge(caveats),
         interrupted: executed.interrupted || executed.broken.is_some(),
+        planned_runs: missing(plan, executed).map(|runs| u64::from(runs) * plan.steps.len() as u64),
         elapsed_ns: executed.elapsed,
         settle_ns: (executed.tests.iter().flat_map(|test| &test.runs))
             .filter_map(|run| run.settled)

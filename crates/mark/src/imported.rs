@@ -96,6 +96,7 @@ pub fn body(origin: Origin, sources: &[Source]) -> Body {
         tests: made,
         caveats: crate::caveats::merge([caveats, all].concat()),
         interrupted: false,
+        planned_runs: None,
         elapsed_ns: Nanos::ZERO,
         settle_ns: Nanos::ZERO,
         read_bytes: Bytes::ZERO,

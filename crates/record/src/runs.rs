@@ -126,6 +126,11 @@ impl<F: Files> Runs<F> {
         }
     }
 
+    /// True of a part of another run that is there.
+    pub fn is_part(&self, id: &RunId) -> bool {
+        self.whole_of(id).is_some()
+    }
+
     /// The run that this one is a part of, where that is there.
     fn whole_of(&self, id: &RunId) -> Option<RunId> {
         let setup = store::read(&self.files, &self.path(id).join(store::SETUP)).ok()?;

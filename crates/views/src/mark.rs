@@ -320,6 +320,16 @@ fn unsafe_cache(body: &Body) -> Option<String> {
     Some(format!("UNSAFE WRITE CACHE{unless}: {}", caveat.cause))
 }
 
+/// How far a run came that was ended before its plan was done.
+fn stopped(body: &Body) -> String {
+    let made: usize = body.tests.iter().map(|test| test.runs.len()).sum();
+    match body.planned_runs {
+        Some(planned) => format!("Stopped after {made} of {planned} runs."),
+        None if made == 1 => "Stopped after 1 run.".to_owned(),
+        None => format!("Stopped after {made} runs."),
+    }
+}
+
 /// How far the results can be relied on, in one sentence.
 fn reliability(body: &Body) -> (String, Tone) {
     let tests = body.tests.len();
@@ -327,8 +337,7 @@ fn reliability(body: &Body) -> (String, Tone) {
         return (super::imported::closing(imported, tests), Tone::Mixed);
     }
     if body.interrupted {
-        let made = body.tests.iter().filter(|t| !t.runs.is_empty()).count();
-        return (format!("Ended early: {made} of {tests} tests have counted runs."), Tone::Bad);
+        return (stopped(body), Tone::Bad);
     }
     let count = |of| body.tests.iter().filter(|test| test.reliability() == of).count();
     let [confirmed, provisional, rejected] =

@@ -213,7 +213,7 @@ impl<'a> Job<'a> {
     fn resumed(&self, name: &str) -> Result<Resumable> {
         records::check_beside_resume(self.given.recorded())?;
         let runs = self.record.keep.place.runs()?;
-        let id = runs.find(name)?;
+        let id = records::to_resume(&runs, name, Instrument::Probing)?;
         let resumed = records::resume(&runs, &id, Instrument::Probing, &self.record.keep.place)?;
         let plan = Plan::from_toml(&resumed.run.plan);
         let plan = plan.with_context(|| format!("{id}: its plan.toml"))?;

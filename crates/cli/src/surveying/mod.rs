@@ -95,7 +95,7 @@ pub fn main(args: &SurveyArgs, given: &Given) -> Result<Exit> {
 fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
     records::check_beside_resume(given.recorded())?;
     let runs = args.record.keep.place.runs()?;
-    let id = runs.find(name)?;
+    let id = records::to_resume(&runs, name, documents::instrument::Instrument::Survey)?;
     let place = &args.record.keep.place;
     let resumed = records::resume(&runs, &id, documents::instrument::Instrument::Survey, place)?;
     let plan = toml::from_str(&resumed.run.plan);

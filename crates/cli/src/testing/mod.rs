@@ -147,7 +147,7 @@ fn resumed<'a>(
     records::check_beside_resume(given.recorded())?;
     args.output.live.when(true).check()?;
     let runs = args.keep.place.runs()?;
-    let id = runs.find(name)?;
+    let id = records::to_resume(&runs, name, Instrument::Tests)?;
     let resumed = records::resume(&runs, &id, Instrument::Tests, &args.keep.place)?;
     let run = &resumed.run;
     let mut options =

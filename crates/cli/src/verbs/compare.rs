@@ -73,7 +73,7 @@ fn resume(name: &str, args: &CompareArgs, given: &Given) -> Result<Exit> {
     records::check_beside_resume(given.recorded())?;
     let place = &args.record.keep.place;
     let runs = place.runs()?;
-    let id = runs.find(name)?;
+    let id = records::to_resume(&runs, name, instrument::Instrument::Comparison)?;
     let resumed = records::resume(&runs, &id, instrument::Instrument::Comparison, place)?;
     let Setup { seed, sides, live, .. } = serde_json::from_value(resumed.run.setup.clone())
         .with_context(|| format!("{id}: its setup.json is not one of this version"))?;

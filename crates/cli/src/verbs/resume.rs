@@ -49,7 +49,7 @@ pub fn with<R>(
     go: impl FnOnce(Session<'_>) -> Result<R>,
 ) -> Result<R> {
     let runs = keep.place.runs()?;
-    let id = runs.find(name)?;
+    let id = records::to_resume(&runs, name, Instrument::Mark)?;
     // From here on the run is ours: a test file that it left has no other owner.
     let resumed = records::resume(&runs, &id, Instrument::Mark, &keep.place)?;
     let recorded = Recorded::of(&resumed.run)?;

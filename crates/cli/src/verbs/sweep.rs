@@ -94,7 +94,7 @@ fn go_on(run: &str, args: &SweepArgs, given: &Given) -> Result<Exit> {
         let id = &session.run_id;
         let Some(recorded) = session.setup.sweep.clone() else {
             let place = args.record.keep.place.flag();
-            bail!("{id}: is no sweep; go on with it: drivescope run --resume {id}{place}");
+            bail!("{id}: is not a sweep; resume it: drivescope run --resume {id}{place}");
         };
         let limits = limits(args);
         let differs = [

@@ -87,9 +87,13 @@ impl Setup {
         }
     }
 
-    /// The verb that resumes such a run.
+    /// The verb that resumes such a run: the one that the user typed, if that takes `--resume`.
     pub fn goes_on_with(&self) -> &'static str {
-        if self.sweep.is_some() { "sweep" } else { "run" }
+        match self.verb.as_str() {
+            _ if self.sweep.is_some() => "sweep",
+            "mark" => "mark",
+            _ => "run",
+        }
     }
 
     /// Reads what a record holds.

@@ -6,9 +6,9 @@ use super::wording::{Wording, of_verb, plain};
 
 pub(super) fn wording(remedy: Run) -> Wording {
     match remedy {
-        Run::FinishOrRepeat => plain("bring it to its end: go on with it, or run it again"),
-        Run::Finish => plain("bring it to its end: go on with it"),
-        Run::FinishPlannedRuns => plain("bring it to its end: enough runs are planned"),
+        Run::FinishOrRepeat => plain("resume it, or run it again"),
+        Run::Finish => plain("resume it"),
+        Run::FinishPlannedRuns => plain("resume it: enough runs are planned"),
         Run::Reconnect => plain(
             "see that the drive is connected and has power (cable, port, slot), and measure it anew",
         ),
