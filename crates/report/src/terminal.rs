@@ -108,11 +108,13 @@ const INTERVAL: usize = 12;
 pub(crate) struct Page {
     pub(crate) text: Styled,
     style: Style,
+    /// Reasons of withdrawn numbers that were printed, each with the row that it is printed in.
+    withdrawn: Vec<(String, String)>,
 }
 
 impl Page {
     pub(crate) fn new(style: Style) -> Page {
-        Page { text: Styled::default(), style }
+        Page { text: Styled::default(), style, withdrawn: Vec::new() }
     }
 
     pub(crate) fn line(&mut self, line: &Styled) {
@@ -168,7 +170,7 @@ impl Page {
         }
         self.line(&paint(BOLD, head.trim_end()));
         let mut reasoned = false;
-        for row in &group.rows {
+        for row in &open_together(&group.rows) {
             // Reasons run over several lines; a blank one tells where the next row begins.
             if reasoned {
                 self.blank();
@@ -199,7 +201,8 @@ impl Page {
             Standing::Withdrawn { reason, instead } => {
                 let name = format!("{:<name$} ", row.name);
                 let lead = Styled::from(name) + paint(RED, "withdrawn: ");
-                self.hanging(&lead, "    ", reason, Ansi::new());
+                let reason = self.reason(reason, &row.name);
+                self.hanging(&lead, "    ", &reason, Ansi::new());
                 if !instead.is_empty() {
                     self.wrapped("    ", instead, DIM);
                 }
@@ -213,6 +216,15 @@ impl Page {
             self.wrapped("  ", detail, DIM);
         }
         self.proofs(row);
+    }
+
+    /// A reason, or the row above that has the same.
+    fn reason(&mut self, reason: &str, name: &str) -> String {
+        if let Some((_, first)) = self.withdrawn.iter().find(|(said, _)| said == reason) {
+            return format!("see {first} above");
+        }
+        self.withdrawn.push((reason.to_owned(), name.to_owned()));
+        reason.to_owned()
     }
 
     /// The signs of all proofs on one line, then the reason of each that is not proven.
@@ -297,9 +309,59 @@ fn unproven(row: &Row) -> Vec<&(&'static str, Proof)> {
     row.proofs.iter().filter(open).collect()
 }
 
+/// Rows without numbers for the same reason as one, with all their names, where nothing else is known of them.
+fn open_together(rows: &[Row]) -> Vec<Row> {
+    let mut together: Vec<Row> = Vec::new();
+    let is_bare = |row: &Row| row.detail.is_empty() && row.proofs.is_empty();
+    for row in rows {
+        let reason = |row: &Row| match &row.standing {
+            Standing::Open(reason) if is_bare(row) => Some(reason.clone()),
+            _ => None,
+        };
+        match (together.last_mut(), reason(row)) {
+            (Some(last), Some(own)) if reason(last) == Some(own.clone()) => {
+                last.name = format!("{}, {}", last.name, row.name);
+            }
+            _ => together.push(row.clone()),
+        }
+    }
+    together
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn row(name: &str, standing: Standing) -> Row {
+        Row { name: name.to_owned(), standing, detail: vec![], proofs: vec![] }
+    }
+
+    // Breaks when one reason is printed for each number that it withdraws or leaves open.
+    #[test]
+    fn a_reason_is_printed_once() {
+        let open = || Standing::Open("1 run is too few".to_owned());
+        let withdrawn = || Standing::Withdrawn {
+            reason: "there is no device to reach".to_owned(),
+            instead: "measured: 5 MB/s of memory".to_owned(),
+        };
+        let group = |rows| Group { title: "Read".to_owned(), columns: vec![], rows };
+        let sheet = Sheet {
+            title: "mark".to_owned(),
+            facts: vec![],
+            groups: vec![
+                group(vec![row("SEQ1M", withdrawn()), row("RND4K", withdrawn())]),
+                group(vec![row("SEQ1M", open()), row("RND4K", open())]),
+            ],
+            caveats: vec![],
+            closing: "All results rejected.".to_owned(),
+            tone: Tone::Bad,
+        };
+        let text = render_sheet(&sheet, Style::default()).plain();
+        assert_eq!(text.matches("there is no device to reach").count(), 1, "{text}");
+        assert_eq!(text.matches("measured: 5 MB/s").count(), 2, "{text}");
+        assert!(text.contains("RND4K        withdrawn: see SEQ1M above\n"), "{text}");
+        assert!(text.contains("\nSEQ1M, RND4K 1 run is too few\n"), "{text}");
+    }
 
     /// The run of another machine may carry whatever its maker liked in its names.
     #[test]

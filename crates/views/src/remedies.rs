@@ -1,6 +1,7 @@
 //! Remedies in words: the sentence of each, and whose flags it names.
 
 mod command;
+mod fold;
 mod run;
 mod trace;
 mod wording;
@@ -34,11 +35,11 @@ fn set(caveat: &mut Caveat, write_flags: &str) {
     }
 }
 
-/// Caveats with their remedies written.
+/// Caveats for people: with their remedies written, and those that are the same but for subjects and numbers as one.
 pub fn written(caveats: &[Caveat]) -> Vec<Caveat> {
     let mut caveats = caveats.to_vec();
     write(&mut caveats);
-    caveats
+    fold::folded(&caveats)
 }
 
 /// A remedy in one sentence.
