@@ -15,6 +15,7 @@ mod environment;
 pub mod health;
 mod identity;
 mod layout;
+mod nearest;
 pub mod number;
 mod sink;
 pub mod text;
@@ -34,5 +35,6 @@ pub use environment::{
 };
 pub use identity::{DriveIdentity, LeafIdentity};
 pub use layout::{Layout, Part, PartOf};
+pub use nearest::nearest;
 pub use sink::{Event, NullSink, RunSink, UnixNanos, WallClock};
 pub use units::{Bytes, Nanos, Time};

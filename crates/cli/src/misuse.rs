@@ -50,6 +50,7 @@ pub fn tell(error: &mut clap::Error) -> Result<Exit> {
         ["trace", "record", _, rest @ ..] => Some(("trace record DEVICE", rest)),
         _ => None,
     };
+    let mut hint = None;
     let is_unknown = error.kind() == ErrorKind::UnknownArgument;
     if let Some((verb, [program, ..])) = command.filter(|_| is_unknown && !words.contains(&"--"))
         && !program.starts_with('-')
@@ -57,8 +58,8 @@ pub fn tell(error: &mut clap::Error) -> Result<Exit> {
         if verb == "explain" {
             mark::explain::check_program(program)?;
         }
-        messages::note(&format!(
-            "what belongs to {program} stands behind --: drivescope {verb} -- {program} …"
+        hint = Some(format!(
+            "hint: put the {program} command after --: drivescope {verb} -- {program} …\n"
         ));
     }
     let text = error.render();
@@ -71,6 +72,7 @@ pub fn tell(error: &mut clap::Error) -> Result<Exit> {
         true => messages::say(&Styled::own(mended(error, text.ansi().to_string()))),
         false => messages::say(&Styled::of_lines(&mended(error, text.to_string()))),
     }
+    messages::say(&Styled::of_lines(&hint.unwrap_or_default()));
     Ok(Exit::Failed)
 }
 

@@ -281,7 +281,8 @@ fn errors_say_what_to_type_instead() {
     run(["probe", "sim:usb-8m", "--row", "--json"]).fails(2, &["--row", "--json"]);
     let explain = |size: &str| run(["explain", "SEQ1MQ8T1", "--target-size", size]).exits(0).stdout;
     assert_eq!(explain("1073741824"), explain("1GiB"));
-    run(["probe", "aligm", "sim:usb-8m"]).fails(2, &["aligm: there is no such probe", "open-au"]);
+    run(["probe", "aligm", "sim:usb-8m"])
+        .fails(2, &["aligm: there is no such probe", "open-au", "hint: did you mean align?"]);
     run(["probe", "sim:usb-8m", "align"]).fails(2, &["drivescope probe align sim:usb-8m"]);
     run(["report", "last", "--markdown", "x.md"]).fails(2, &["--markdown=x.md"]);
     for verb in [&["judge"][..], &["run"], &["trace", "analyze"], &["import"], &["runs", "import"]]
@@ -321,10 +322,11 @@ fn what_stands_in_the_wrong_place_is_told() {
     run(["devices", drive]).fails(2, &["drivescope sim show sim:sata-a"]);
     run(["pts", "sim:mlc-nvme", "iops"]).fails(2, &["drivescope pts iops sim:mlc-nvme"]);
     let record = ["trace", "record", "/dev/null", "no-such-program", "x.sh"];
-    run(record).fails(2, &["stands behind --", "/dev/null -- no-such-program x.sh"]);
+    run(record)
+        .fails(2, &["put a command to record after --", "/dev/null -- no-such-program x.sh"]);
     run(["explain", "SEQ1MQ8"]).fails(2, &["such as SEQ1MQ8T1"]);
     let ioping = run(["explain", "ioping", "-c", "10", "."]).fails(2, &["`ioping` is no program"]);
-    assert!(!ioping.stderr.contains("stands behind"), "{}", ioping.stderr);
+    assert!(!ioping.stderr.contains("command after --"), "{}", ioping.stderr);
     let dir = scratch_dir();
     let image = dir.path().join("x.img");
     fs::write(&image, [0; 4096]).unwrap();

@@ -211,25 +211,10 @@ fn find(spec: &Spec, seed: u64) -> Result<(Whole, toml::Table), SimError> {
     Ok((Whole { model, around: Around::default() }, table))
 }
 
-/// The model whose name takes the fewest changes of letters to become `name`, if these are half of its letters at most.
+/// The model that was probably meant by `name`.
 fn nearest(name: &str) -> Option<String> {
-    let known = built_in::list().into_iter().map(|info| info.name);
-    let (changes, model) = known.map(|model| (changes(name, &model), model)).min()?;
-    (2 * changes <= model.len()).then_some(model)
-}
-
-/// Letters that are put in, left out or changed between two names.
-fn changes(from: &str, to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (index, letter) in from.bytes().enumerate() {
-        let mut corner = std::mem::replace(&mut row[0], index + 1);
-        for (at, other) in to.bytes().enumerate() {
-            let changed = corner + usize::from(letter != other);
-            corner = row[at + 1];
-            row[at + 1] = changed.min(row[at] + 1).min(corner + 1);
-        }
-    }
-    row[to.len()]
+    let known: Vec<String> = built_in::list().into_iter().map(|info| info.name).collect();
+    block::nearest(name, known.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// `hdd-wd,seed=3,capacity=1TB` as it is written: `hdd-wd?seed=3&capacity=1TB`. None where no model's name begins it.
@@ -293,7 +278,7 @@ fn override_with(mut whole: Whole, mut table: toml::Table, spec: &Spec) -> Resul
         let (path, new) = match whole.model.shorthand(key, value) {
             Some(setting) => setting.map_err(fault)?,
             None if key.contains('.') => (key.as_str(), spec::value(value)),
-            None => return Err(fault(unknown(&whole.model))),
+            None => return Err(fault(unknown(key, &whole.model))),
         };
         set(&mut table, path, new).map_err(fault)?;
         paths.push((path.to_owned(), key));
@@ -320,12 +305,15 @@ fn override_with(mut whole: Whole, mut table: toml::Table, spec: &Spec) -> Resul
 }
 
 /// What to say of a short key that the kind does not know.
-fn unknown(model: &Model) -> String {
+fn unknown(key: &str, model: &Model) -> String {
+    let known = model.shorthands();
+    let near = block::nearest(key, known.iter().copied().chain(["seed"]));
+    let near = near.map_or(String::new(), |near| format!("\nhint: did you mean {near}?"));
     format!(
         "unknown; a model of kind {} knows seed, {}, and any field of the model with its table, such as \
-         identity.serial or faults.vanish_at_ns",
+         identity.serial or faults.vanish_at_ns{near}",
         model.kind(),
-        model.shorthands().join(", ")
+        known.join(", ")
     )
 }
 

@@ -348,13 +348,16 @@ impl Plan {
                         Some(_) => "a larger part of it (its region; in a sweep, its size)",
                         None => "a larger target (--size, --span)",
                     };
+                    let least = Bytes(phase.block.0.saturating_mul(share));
                     return wrong(
                         &place,
                         format!(
-                            "{} of {} are too small for {share} x one block of {}; take {larger} or a smaller block",
-                            length.human(),
+                            "{} has {}, of which {} are whole blocks to measure, and {} are needed ({share} x one block); \
+                             take {larger} or a smaller block",
                             info.name,
-                            phase.block.human()
+                            info.capacity_bytes.human(),
+                            length.human(),
+                            least.human()
                         ),
                     );
                 }

@@ -89,8 +89,9 @@ fn is_something(word: &str) -> Result<()> {
     }
     bail!(
         "{word}: there is no such probe, device or file; probes are {}; what is probed is named such as /dev/sdb or \
-         sim:usb-8m",
-        names().join(", ")
+         sim:usb-8m{}",
+        names().join(", "),
+        meant(word)
     );
 }
 
@@ -107,8 +108,18 @@ pub fn misnamed(first: &str, second: &str) -> String {
             "the probe stands before what is probed: drivescope probe {second} {}",
             quoted(first)
         ),
-        false => format!("{first}: there is no such probe; probes are {}", names().join(", ")),
+        false => {
+            let known = names().join(", ");
+            format!("{first}: there is no such probe; probes are {known}{}", meant(first))
+        }
     }
+}
+
+/// The question whether the probe with the nearest name was meant by `word`, on a line of its own.
+fn meant(word: &str) -> String {
+    let names = names();
+    let near = block::nearest(word, names.iter().map(String::as_str));
+    near.map_or(String::new(), |near| format!("\nhint: did you mean {near}?"))
 }
 
 fn all(args: &ChainArgs, given: &Given) -> Result<Exit> {

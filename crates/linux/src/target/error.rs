@@ -29,7 +29,7 @@ pub enum TargetError {
         remedy: &'static str,
     },
     /// It is a directory.
-    #[error("{path}: a directory holds no data itself; name a file in it")]
+    #[error("{path}: is a directory; name a device (drivescope devices lists them) or a file")]
     Directory {
         /// As the user named it.
         path: String,

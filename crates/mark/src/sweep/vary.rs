@@ -69,7 +69,14 @@ impl Factor {
         }
     }
 
+    /// The factor of this name; the short names are those of flags and of other programs.
     fn of_word(word: &str) -> Option<Factor> {
+        let word = match word {
+            "qd" | "iodepth" => "depth",
+            "bs" => "block",
+            "t" | "numjobs" => "threads",
+            word => word,
+        };
         Factor::ALL.into_iter().find(|factor| factor.word() == word)
     }
 
@@ -265,7 +272,9 @@ impl FromStr for Vary {
             VaryError(format!("`{text}` varies nothing: write such as depth=1,2,4..32"))
         })?;
         let factor = Factor::of_word(word.trim()).ok_or_else(|| {
-            VaryError(format!("`{word}` cannot be varied: take one of {}", known()))
+            let near = block::nearest(word, Factor::ALL.map(Factor::word));
+            let near = near.map_or(String::new(), |near| format!("\nhint: did you mean {near}?"));
+            VaryError(format!("`{word}` cannot be varied: take one of {}{near}", known()))
         })?;
         Vary::new(factor, levels.split(',').map(str::trim))
     }
@@ -332,6 +341,8 @@ mod tests {
             ("depth=1,2,4..32", "1 2 4 8 16 32"),
             ("threads=1..32", "1 2 4 8 16 32"),
             ("depth=3..12", "3 6 12"),
+            ("qd=1,2", "1 2"),
+            ("bs=4K,8K", "4KiB 8KiB"),
             ("depth=1..9/4", "1 5 9"),
             ("depth=1..10/4", "1 5 9"),
             ("block=4K..16KiB,1MiB", "4KiB 8KiB 16KiB 1MiB"),

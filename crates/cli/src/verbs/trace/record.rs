@@ -104,7 +104,7 @@ fn refuse_command(args: &TraceRecordArgs) -> Result<()> {
     let at = words.iter().position(|word| *word == command).unwrap_or(words.len());
     words.insert(at, "--".to_owned());
     bail!(
-        "{command}: is neither device nor file; a command to record stands behind --: {}",
+        "{command}: is neither device nor file; put a command to record after --: {}",
         block::command_line(&words)
     )
 }
