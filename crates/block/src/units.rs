@@ -48,7 +48,7 @@ impl Bytes {
 
     /// For messages: exactly where that is short, such as `40 MiB`; else about, such as `1.20 GiB`.
     pub fn human(self) -> String {
-        const SHORT: usize = 9;
+        const SHORT: usize = 8;
         let exact = spaced(&self.to_string());
         if exact.len() <= SHORT { exact } else { self.about() }
     }

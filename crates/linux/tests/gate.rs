@@ -84,7 +84,7 @@ fn without_the_right_words_nothing_is_written() {
         assert!(matches!(refusal.reasons[..], [Reason::NoConsent { .. }]), "{refusal}");
         let text = refusal.to_string();
         assert!(text.contains(&format!("--consent {}", device.name())), "{text}");
-        assert!(text.contains("671.1 MB would be written, 10.000 times its capacity of 67.1 MB"));
+        assert!(text.contains("640 MiB would be written, 10.000 times its capacity of 64 MiB"));
     }
 }
 

@@ -42,7 +42,9 @@ pub fn caveats(name: &str, stack: &Stack) -> Vec<Caveat> {
             "unwritten",
             name,
             format!(
-                "{holes} of the file's {all} were never written: the filesystem answers reads of them itself, and no drive"
+                "{} of the file's {} were never written: the filesystem answers reads of them itself, and no drive",
+                holes.human(),
+                all.human()
             ),
             Trace::WriteFileFirst,
         ));
@@ -87,7 +89,7 @@ mod tests {
         File::create(&sparse).unwrap().set_len(1 << 20).unwrap();
         let doubts = caveats(sparse.to_str().unwrap(), &Stack::default());
         assert_eq!(doubts.len(), 1, "{doubts:?}");
-        assert!(doubts[0].cause.starts_with("1MiB of the file's 1MiB were never written"));
+        assert!(doubts[0].cause.starts_with("1 MiB of the file's 1 MiB were never written"));
         std::fs::write(&sparse, vec![7; 1 << 20]).unwrap();
         assert_eq!(caveats(sparse.to_str().unwrap(), &Stack::default()), []);
         let doubts = caveats("/dev/loop3p1", &stack);

@@ -34,8 +34,11 @@ fn entry(device: &Device, flags: &str) -> Entry {
 
 fn facts(device: &Device) -> Vec<(String, String)> {
     let id = &device.identity;
-    let blocks =
-        format!("{} logical, {} physical", id.logical_block_bytes, id.physical_block_bytes);
+    let blocks = format!(
+        "{} logical, {} physical",
+        id.logical_block_bytes.human(),
+        id.physical_block_bytes.human()
+    );
     let links = id.links.iter().map(|l| format!("{} {}", l.kind, l.speed));
     let cache = id.write_cache.map(|cache| match cache {
         WriteCache::WriteBack => "write-back: completed writes may be lost with power".to_owned(),

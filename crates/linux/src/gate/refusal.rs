@@ -85,24 +85,19 @@ impl Cost {
 /// Says what will be written and its share, without a full stop.
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let decimal = |bytes: Bytes| match bytes.0 as f64 {
-            small if small < 1e9 => format!("{:.1} MB", small / 1e6),
-            medium if medium < 1e12 => format!("{:.1} GB", medium / 1e9),
-            large => format!("{:.2} TB", large / 1e12),
-        };
         match (self.bytes, self.drive_writes()) {
             (Some(Bytes::ZERO), _) => write!(
                 f,
                 "no data would be written; all of its {} may be erased",
-                decimal(self.capacity)
+                self.capacity.human()
             ),
             (Some(bytes), Some(share)) => write!(
                 f,
                 "up to {} would be written, {share:.3} times its capacity of {}",
-                decimal(bytes),
-                decimal(self.capacity)
+                bytes.human(),
+                self.capacity.human()
             ),
-            (Some(bytes), None) => write!(f, "up to {} would be written", decimal(bytes)),
+            (Some(bytes), None) => write!(f, "up to {} would be written", bytes.human()),
             (None, _) => write!(f, "writing would be bounded by time only"),
         }
     }
