@@ -62,7 +62,7 @@ pub fn advice(path: &Path, reader: Reader) -> Option<String> {
             format!("is drivescope's own result; take it in with: drivescope runs import {word}")
         }
         (FileFormat::Document(form), Reader::Judge) => format!(
-            "is drivescope's own ({form}), and says itself what is proven; see it with: drivescope show {word}"
+            "is drivescope's own ({form}), and already says which results are confirmed; see it with: drivescope show {word}"
         ),
         (FileFormat::Document(form), Reader::Import | Reader::Flashbench | Reader::Trace) => {
             format!("is drivescope's own ({form}); see it with: drivescope report {word}")

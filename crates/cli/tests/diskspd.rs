@@ -39,7 +39,7 @@ fn a_virtual_drive_gives_the_same_report_each_time() {
     let by_verb = run([&["diskspd"], &line.split(' ').collect::<Vec<_>>()[..]].concat()).exits(0);
     let after = |report: &str| report.split_once("System info").unwrap().1.to_owned();
     assert_eq!(after(&by_verb.stdout), after(&once.stdout));
-    let ran = once.says(&["seed 7", "verdict on sim:hdd-wd: reached proven, pattern "]);
+    let ran = once.says(&["seed 7", "verdict on sim:hdd-wd: reached confirmed, pattern "]);
     assert!(!ran.stdout.contains("verdict"), "scripts read stdout: {}", ran.stdout);
 }
 
@@ -51,7 +51,7 @@ fn emulated_cursors_read_the_cache_and_right_ones_the_disk() {
     let right = face(line, dir.path()).exits(0).says(&["pattern proven"]);
     assert!((165.0..185.0).contains(&rate(&right.stdout)), "{}", right.stdout);
     let emulated = format!("--emulate=diskspd-linux {line}");
-    let told = ["each block is transferred 8 times", "pattern refuted", "leave --emulate out"];
+    let told = ["each block is transferred 8 times", "pattern rejected", "leave --emulate out"];
     let ran = face(&emulated, dir.path()).exits(0).says(&told);
     assert!(rate(&ran.stdout) > 1.4 * rate(&right.stdout), "{}", ran.stdout);
     // Scripts run unchanged, unless they ask to be told.
@@ -65,7 +65,7 @@ fn all_threads_draw_alike_only_where_that_is_emulated() {
     let line = "-b4K -r -t8 -o1 -d5 -W1 -f1G sim:hdd-wd";
     face(&format!("-z1 {line}"), dir.path()).exits(0).says(&["pattern proven"]);
     let ran = face(&format!("--emulate diskspd-linux {line}"), dir.path()).exits(0);
-    let told = ["seed 0", "all threads draw the same offsets", "pattern refuted"];
+    let told = ["seed 0", "all threads draw the same offsets", "pattern rejected"];
     let ran = ran.says(&told);
     assert!(ran.stdout.contains("using random I/O (alignment: 65536)"), "{}", ran.stdout);
 }

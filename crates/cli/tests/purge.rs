@@ -54,7 +54,7 @@ fn a_device_is_emptied_by_discard_and_by_zeros_and_read_back() {
         assert!(fs::read(&device.image).unwrap().iter().all(|byte| *byte == 0));
         // It is recorded, and can be seen again.
         let id = ran.json()["envelope"]["run_id"].as_str().unwrap().to_owned();
-        run(["runs", "show", &id]).exits(0).prints(&["purge", "proven by reading back"]);
+        run(["runs", "show", &id]).exits(0).prints(&["purge", "confirmed by reading back"]);
         run(["run", "--resume", &id]).fails(2, &["finished"]);
         run(["rerun", &id]).fails(2, &["purge"]);
     }
@@ -89,7 +89,7 @@ fn nothing_is_touched_without_consent_and_all_of_it_is_named_first() {
         refused(&args, &["mounted", "no flag"]);
     }
     let args = ["--consent", device.name(), "--allow", "signature:ext4"];
-    purge(device.dev(), &args).exits(0).prints(&["proven by reading back"]);
+    purge(device.dev(), &args).exits(0).prints(&["confirmed by reading back"]);
     assert!(content().iter().all(|byte| *byte == 0));
 }
 

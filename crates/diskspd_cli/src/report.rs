@@ -153,16 +153,16 @@ pub fn verdicts(command: &CommandLine<'_>, loaded: &[Loaded]) -> bool {
         for test in &body.tests {
             let verdicts = test.proofs.named().map(|(proof, found)| {
                 let verdict = match found.verdict {
-                    Verdict::Proven => "proven",
-                    Verdict::Refuted => "refuted",
-                    Verdict::Unprovable => "unprovable",
+                    Verdict::Proven => "confirmed",
+                    Verdict::Refuted => "rejected",
+                    Verdict::Unprovable => "inconclusive",
                 };
                 format!("{proof} {verdict}")
             });
             messages::note(&format!("verdict on {name}: {}", verdicts.join(", ")));
             let is_refuted = |(_, proof): &(&str, &Proof)| proof.verdict == Verdict::Refuted;
             for (proof, found) in test.proofs.named().into_iter().filter(is_refuted) {
-                messages::note(&format!("{name}: {proof} refuted: {}", found.reason));
+                messages::note(&format!("{name}: {proof} rejected: {}", found.reason));
             }
             if !test.headline {
                 refuted = true;

@@ -167,8 +167,8 @@ impl Outcome {
 /// A verdict in words.
 pub fn verdict_words(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Proven => "proven by reading back",
-        Verdict::Refuted => "refuted by reading back",
-        Verdict::Unprovable => "not provable by reading back",
+        Verdict::Proven => "confirmed by reading back",
+        Verdict::Refuted => "FAILED: old data is still readable",
+        Verdict::Unprovable => "cannot be confirmed by reading back",
     }
 }

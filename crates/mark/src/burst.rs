@@ -126,7 +126,7 @@ fn course(case: &Case<'_>, proofs: &Proofs, executed: &Executed) -> Option<Write
         });
     };
     if proofs.undisturbed.verdict == Verdict::Refuted {
-        return none("the rate fell, and the drive was not ours alone: the fall may be another's");
+        return none("the rate fell, perhaps because other processes used the drive");
     }
     if is_beyond(&case.rates(), fall.burst) {
         return none(

@@ -293,7 +293,7 @@ pub(crate) fn of_test(
     if proofs.undisturbed.verdict == Verdict::Refuted {
         add(
             "disturbed",
-            "the device or the CPU was not ours alone".to_owned(),
+            "other processes used the device or the CPU".to_owned(),
             Run::StopOthers.into(),
         );
     }

@@ -134,7 +134,7 @@ pub fn read_given(given: Vec<Given>, format: Option<Format>) -> Result<Vec<Recor
 fn nobodys(file: &str) -> JudgeError {
     JudgeError::whole(
         file,
-        "is no result that can be read",
+        "is not a result that can be read",
         "give fio's JSON (--output-format=json) or logs (x_bw.1.log), ezFIO's CSV, TKperf's XML, diskspd's text or XML, or \
          CrystalDiskMark's text",
     )

@@ -112,7 +112,7 @@ fn proven(of: &str, proofs: &[(&'static str, Proof)], width: usize) -> Vec<Style
     };
     let refuted = proofs.iter().find(|(_, proof)| proof.verdict == Verdict::Refuted);
     lines.extend(refuted.into_iter().flat_map(|(name, proof)| {
-        drawn(&Item::Warning(format!("{name} refuted: {}", proof.reason)), width)
+        drawn(&Item::Warning(format!("{name} rejected: {}", proof.reason)), width)
     }));
     lines
 }
@@ -181,7 +181,7 @@ mod tests {
             "Throughput",
             "now 12.5 MB/s",
             "RND4KQ1T1 read  ✓reached ✗undisturbed",
-            "! undisturbed refuted: 3 GB were read",
+            "! undisturbed rejected: 3 GB were read",
         ] {
             assert!(text.contains(words), "{words:?} is missing:\n{text}");
         }

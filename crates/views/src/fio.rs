@@ -162,7 +162,7 @@ fn withdrawn(test: &Test) -> Option<String> {
     let proofs = [("reached", &test.proofs.reached), ("pattern", &test.proofs.pattern)];
     let refuted = proofs.into_iter().find(|(_, proof)| proof.verdict == Verdict::Refuted);
     match refuted {
-        Some((name, proof)) => Some(format!("{name} is refuted: {}", proof.reason)),
+        Some((name, proof)) => Some(format!("{name} is rejected: {}", proof.reason)),
         None if !test.headline => Some("no run was finished".to_owned()),
         None => None,
     }

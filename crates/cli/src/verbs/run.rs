@@ -123,7 +123,7 @@ pub fn read(path: &Path) -> Result<Plan> {
         })?,
     };
     Plan::from_toml(&text).map_err(|error| {
-        let what = format!("{name}: is no plan that can be run ({PLANS})");
+        let what = format!("{name}: is not a plan that can be run ({PLANS})");
         // A parser quotes the line, and what is no plan may be all in one.
         let line = |line: &str| line.chars().take(LINE_MAX).collect::<String>();
         let error = error.to_string().lines().map(line).collect::<Vec<_>>().join("\n");

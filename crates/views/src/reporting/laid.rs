@@ -107,7 +107,7 @@ fn laying(
     blocks.extend(facts.iter().cloned().map(Block::Paragraph));
     blocks.extend(tables);
     if !caveats.is_empty() {
-        blocks.push(Block::Heading("Doubts, and what to do about them".to_owned()));
+        blocks.push(Block::Heading("Caveats and what to do".to_owned()));
     }
     blocks.extend(caveats.iter().cloned().map(Block::Caveat));
     let banner = if tone == Tone::Bad { closing.to_owned() } else { String::new() };
@@ -171,9 +171,9 @@ fn proofs(group: &report::Group) -> Table {
     for row in group.rows.iter().filter(|row| !row.proofs.is_empty()) {
         let cell = |(name, proof): &(&str, stats::Proof)| {
             let (word, tone) = match proof.verdict {
-                Verdict::Proven => ("✓ proven", Tone::Good),
-                Verdict::Refuted => ("✗ refuted", Tone::Bad),
-                Verdict::Unprovable => ("? unprovable", Tone::Mixed),
+                Verdict::Proven => ("✓ confirmed", Tone::Good),
+                Verdict::Refuted => ("✗ rejected", Tone::Bad),
+                Verdict::Unprovable => ("? inconclusive", Tone::Mixed),
             };
             if proof.verdict != Verdict::Proven {
                 notes.push(format!("{}, {name}: {}.", row.name, proof.reason));
@@ -229,7 +229,7 @@ fn of_answers(answers: &Answers, style: Style) -> Vec<Block> {
     if !answers.remarks.is_empty() {
         let trimmed = |name: &String| name.trim_end_matches(':').to_owned();
         let facts = answers.remarks.iter().map(|(name, text)| (trimmed(name), text.clone()));
-        let (title, facts) = ("Seen beside them".to_owned(), facts.collect());
+        let (title, facts) = ("Also observed".to_owned(), facts.collect());
         blocks.push(Block::Facts(Facts { title, facts }));
     }
     if !answers.advice.is_empty() {

@@ -34,7 +34,7 @@ pub fn page(bodies: &[Body], envelope: &Envelope, written: &str, first_pages: &[
     ));
     blocks.push(Block::Heading("What of the specification was not kept".to_owned()));
     blocks.push(deviations(bodies));
-    blocks.push(Block::Heading("Doubts, and what to do about them".to_owned()));
+    blocks.push(Block::Heading("Caveats and what to do".to_owned()));
     let doubts = doubts(bodies);
     if doubts.is_empty() {
         blocks.push(Block::Paragraph("None.".to_owned()));
