@@ -27,7 +27,7 @@ pub fn tell(error: &mut clap::Error) -> Result<Exit> {
         let words = std::env::args_os().skip(1).filter(is_other);
         let words: Vec<String> = words.map(|word| format!("{word:?}")).collect();
         bail!(
-            "{}: is no UTF-8; of all arguments, only paths may be of other bytes",
+            "{}: is not UTF-8; of all arguments, only paths may be of other bytes",
             words.join(", ")
         );
     }

@@ -35,7 +35,7 @@ pub fn open(name: &str, place: &PlaceArgs) -> Result<Recorded> {
             return of_document(name, path);
         }
         Err(error @ RecordError::NoRuns { .. }) if name != "last" => {
-            return Err(anyhow::Error::from(error).context(format!("{name}: is no file")));
+            return Err(anyhow::Error::from(error).context(format!("{name}: is not a file")));
         }
         // What looks like a file's name was meant for one.
         Err(error @ RecordError::Unknown { .. }) if name.contains(['/', '.']) => {
@@ -166,7 +166,7 @@ pub fn read(name: &str, path: &Path) -> Result<(String, Value)> {
             }
             Err(error) if bytes.starts_with(b"{") => {
                 bail!(
-                    "{name}: is no whole JSON: it breaks off or is broken in line {}",
+                    "{name}: is not whole JSON: it breaks off or is broken in line {}",
                     error.line()
                 )
             }

@@ -42,7 +42,7 @@ pub fn in_the_way(output: &Path, error: TraceError) -> anyhow::Error {
         TraceError::Io { source, file } if source.kind() == ErrorKind::AlreadyExists => {
             match output.is_file() {
                 true => anyhow!("{file}: exists; --force writes over it, or name another file"),
-                false => anyhow!("{file}: is no regular file, as a trace is; name another file"),
+                false => anyhow!("{file}: is not a regular file, as a trace is; name another file"),
             }
         }
         TraceError::Io { source, .. } => outputs::cannot(output)(source),

@@ -249,7 +249,7 @@ fn what_cannot_be_compared_is_named() {
         run(args).fails(2, words);
     };
     fails(&["sim:hdd-wd"], &["SIDE"]);
-    fails(&["nothing", "last"], &["nothing", "no target, no file and no recorded run"]);
+    fails(&["nothing", "last"], &["nothing", "neither a target, a file nor a recorded run"]);
     let text = runs.path().join("x.json");
     fs::write(&text, "{\"envelope\": {\"schema\": \"drivescope.judge/1\"}}").unwrap();
     fails(

@@ -11,11 +11,11 @@ use common::{Ran, drivescope, mark, mark_command, run, runs_dir, scratch_dir, te
 use serde_json::Value;
 
 fn number(value: &Value, at: &str) -> f64 {
-    value[at].as_f64().unwrap_or_else(|| panic!("{at} is no number in {value}"))
+    value[at].as_f64().unwrap_or_else(|| panic!("{at} is not a number in {value}"))
 }
 
 fn count(value: &Value, at: &str) -> u64 {
-    value[at].as_u64().unwrap_or_else(|| panic!("{at} is no whole number in {value}"))
+    value[at].as_u64().unwrap_or_else(|| panic!("{at} is not a whole number in {value}"))
 }
 
 fn latency(value: &Value) {

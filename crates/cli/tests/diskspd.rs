@@ -169,7 +169,10 @@ fn a_file_is_created_whole_and_taken_as_it_is_when_it_is_as_large() {
     let file = dir.path().join("new");
     let made = fs::read(&file).unwrap();
     assert_eq!(made.len(), 4 << 20);
-    assert!(made[..4096] != made[4096..8192], "what compresses or repeats is no test of a drive");
+    assert!(
+        made[..4096] != made[4096..8192],
+        "what compresses or repeats is not a test of a drive"
+    );
     face("-c2M -d1 -W0 -Sd new", dir.path()).exits(0);
     assert!(fs::read(&file).unwrap() == made);
     let names = common::names(dir.path());
@@ -189,7 +192,7 @@ fn a_smaller_file_keeps_what_it_holds() {
     let now = fs::read(&file).unwrap();
     assert_eq!(now.len(), 2 << 20);
     assert!(now[..5000] == mine, "what was there is lost");
-    assert!(now[8192..12288] != now[12288..16384], "what repeats is no test of a drive");
+    assert!(now[8192..12288] != now[12288..16384], "what repeats is not a test of a drive");
     face("-c90000G -d1 -W0 -b4K -w0 -Sd mine", dir.path()).fails(2, &["mine", "does not fit"]);
     let before = fs::read(&file).unwrap();
     face("-d1 -W0 -b4K -w100 -Sd --consent=other mine", dir.path()).fails(3, &["mine", "other"]);

@@ -161,11 +161,11 @@ fn tried(place: &Place, line: &str, form: &str) -> String {
     assert!(ended.stdout.is_empty(), "{line}: {ended:?}");
     let is_pipe = form == "a pipe without a reader";
     let said = if is_pipe {
-        ["has no reader", "no regular file", "is no directory"]
+        ["has no reader", "not a regular file", "is not a directory"]
             .into_iter()
             .find(|why| ended.stderr.contains(why))
     } else {
-        ["is the target", "is a block device", "no regular file"]
+        ["is the target", "is a block device", "not a regular file"]
             .into_iter()
             .find(|why| ended.stderr.contains(why))
     };

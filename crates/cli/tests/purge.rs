@@ -142,7 +142,7 @@ fn what_is_no_drive_or_has_no_such_way_is_told_apart() {
     let dir = common::scratch_dir();
     let file = dir.path().join("file");
     fs::write(&file, vec![1; 1 << 20]).unwrap();
-    purge(file.to_str().unwrap(), &["--consent=file"]).fails(2, &["no block device"]);
+    purge(file.to_str().unwrap(), &["--consent=file"]).fails(2, &["not a block device"]);
     purge("/dev/does-not-exist", &[]).fails(2, &["does-not-exist"]);
     purge("sim:mlc-nvme", &["--method=secure-discard"]).fails(2, &["only an eMMC"]);
     purge("sim:mlc-nvme", &["--method=discard", "--ses=1"]).fails(2, &["--ses", "nvme-format"]);

@@ -228,7 +228,7 @@ fn a_place_that_cannot_be_used_is_an_error_only_for_who_named_it() {
     fs::create_dir(&target).unwrap();
     let on_target = ["mark", target.to_str().unwrap(), "--size=4MiB", "--tests=RND4KQ1T1"];
     for args in [&VIRTUAL[..], &on_target] {
-        let ran = at(&file, args).fails(2, &[file.to_str().unwrap(), "is no directory"]);
+        let ran = at(&file, args).fails(2, &[file.to_str().unwrap(), "is not a directory"]);
         assert_eq!(ran.stderr.matches("directory").count(), 1, "said once: {}", ran.stderr);
         at(&file.join("below"), args).fails(2, &[file.to_str().unwrap()]);
         at(Path::new("/proc/nowhere"), args).fails(2, &["/proc/nowhere"]);

@@ -31,8 +31,8 @@ fn each_run_adds_its_ios() {
 #[test]
 fn what_is_no_regular_file_is_refused() {
     let dir = scratch_dir();
-    on_sim(dir.path(), &[]).fails(3, &["no regular file"]);
-    on_sim(std::path::Path::new("/dev/null"), &[]).fails(3, &["/dev/null", "no regular file"]);
+    on_sim(dir.path(), &[]).fails(3, &["not a regular file"]);
+    on_sim(std::path::Path::new("/dev/null"), &[]).fails(3, &["/dev/null", "not a regular file"]);
     on_sim(&dir.path().join("no/such/io.csv"), &[]).fails(2, &["cannot be written"]);
     assert!(names(dir.path()).is_empty());
 }

@@ -172,7 +172,7 @@ fn a_file_for_another_verb_is_told_as_what_it_is() {
         wrong(&[verb], "random", &["is neither a recorded run nor what --json printed"]);
         wrong(&[verb], "empty", &["is empty"]);
         wrong(&[verb], "a.json", &["has no envelope", "give what --json printed"]);
-        wrong(&[verb], "cut.json", &["is no whole JSON", "line"]);
+        wrong(&[verb], "cut.json", &["is not whole JSON", "line"]);
         wrong(&[verb], "directory", &["is a directory"]);
         wrong(&[verb], "align.txt", &["flashbench", "drivescope import flashbench"]);
         wrong(&[verb], "runs.tar.gz", &["drivescope runs import"]);
@@ -189,7 +189,7 @@ fn a_file_for_another_verb_is_told_as_what_it_is() {
     wrong(&["import"], "runs.tar.gz", &["drivescope runs import"]);
     wrong(&["import"], "align.txt", &["drivescope import flashbench"]);
     wrong(&["import", "flashbench"], "mark.json", &["drivescope runs import"]);
-    wrong(&["mark", "--plan"], "random", &["is no text", "drivescope plan"]);
+    wrong(&["mark", "--plan"], "random", &["is not text", "drivescope plan"]);
     wrong(&["mark", "--plan"], "directory", &["is a directory", "drivescope plan"]);
     wrong(&["run"], "empty", &["is empty", "drivescope plan"]);
     wrong(&["run"], "a.json", &["is JSON", "drivescope plan"]);
@@ -325,7 +325,8 @@ fn what_stands_in_the_wrong_place_is_told() {
     run(record)
         .fails(2, &["put a command to record after --", "/dev/null -- no-such-program x.sh"]);
     run(["explain", "SEQ1MQ8"]).fails(2, &["such as SEQ1MQ8T1"]);
-    let ioping = run(["explain", "ioping", "-c", "10", "."]).fails(2, &["`ioping` is no program"]);
+    let ioping =
+        run(["explain", "ioping", "-c", "10", "."]).fails(2, &["`ioping` is not a program"]);
     assert!(!ioping.stderr.contains("command after --"), "{}", ioping.stderr);
     let dir = scratch_dir();
     let image = dir.path().join("x.img");

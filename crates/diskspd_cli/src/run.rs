@@ -216,7 +216,7 @@ impl CommandLine<'_> {
             (meta, _) => meta.with_context(|| format!("{name}: cannot be loaded"))?,
         };
         if wanted.is_some() && !meta.is_file() {
-            bail!("-c: {name} is no file, and is not created");
+            bail!("-c: {name} is not a file, and is not created");
         }
         let missing = wanted.filter(|size| *size > meta.len()).map(|size| meta.len()..size);
         if meta.is_file() && meta.len() == 0 && missing.is_none() {

@@ -211,7 +211,7 @@ fn the_page_cache_of_files_and_of_devices_is_seen() {
     }
     let device = Loop::new(64 << 20, true);
     let mut environment = environment(&device.path);
-    assert_eq!(environment.extents(), None, "a device is no file");
+    assert_eq!(environment.extents(), None, "a device is not a file");
     let file = OpenOptions::new().write(true).open(&device.path).unwrap();
     file.write_all_at(&vec![3; 2 * MIB], 0).unwrap();
     let cache = environment.snapshot().page_cache.unwrap();

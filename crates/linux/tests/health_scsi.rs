@@ -134,7 +134,7 @@ fn a_drive_without_log_pages_is_not_told() {
         _ => Err(ScsiAnswer { status: 2, sense: UNKNOWN.to_vec(), transferred: 0 }),
     });
     let health = read(&mut tape, Protocol::Scsi, "st0", Manner::default());
-    assert_eq!(health.missing["power_cycles"], "it is no disk");
+    assert_eq!(health.missing["power_cycles"], "it is not a disk");
 }
 
 proptest! {

@@ -170,9 +170,9 @@ fn a_bad_recording_is_refused_with_its_line() {
     let sent = "> scsi 12 00 in 4\n";
     for (body, line, word) in [
         (">", 4, "ends too early"),
-        ("> mmc 1\n", 4, "no sort of command"),
+        ("> mmc 1\n", 4, "not a kind of command"),
         ("> scsi in 4\n", 4, "at least one byte"),
-        ("> scsi 12 up 4\n", 4, "no way for data"),
+        ("> scsi 12 up 4\n", 4, "not a direction of data"),
         ("> scsi 12 in +4\n", 4, "decimal"),
         ("> scsi 12 in 99999999999\n", 4, "more than there can be"),
         ("> scsi 12 in 4 5\n", 4, "behind the line's end"),
@@ -182,7 +182,7 @@ fn a_bad_recording_is_refused_with_its_line() {
         (&format!("{sent}{sent}"), 5, "line 4 has no answer"),
         (sent, 4, "cut off"),
         (&format!("{sent}. 0 01\n"), 5, "sends none"),
-        (&format!("{sent}< nvme 0000 result 0\n"), 5, "no answer to the command"),
+        (&format!("{sent}< nvme 0000 result 0\n"), 5, "not an answer to the command"),
         (&format!("{sent}< scsi 00 transferred 5 sense none\n"), 5, "more than there can be"),
         (&format!("{sent}< scsi 00 transferred 4 sense none\n. 3 01 02\n"), 6, "ends at byte 5"),
         (
@@ -205,7 +205,7 @@ fn a_bad_recording_is_refused_with_its_line() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), b"drivescope-commands 1\nd\xff").unwrap();
     let error = Playback::open(file.path()).unwrap_err().to_string();
-    assert!(error.contains("line 2: is no text"), "{error}");
+    assert!(error.contains("line 2: is not text"), "{error}");
 }
 
 proptest! {

@@ -22,7 +22,7 @@ const PROGRAM: [&str; 4] = [
     "A target is a directory, a file, a block device or a virtual drive. A directory gets a test file, which is removed \
      afterwards; an existing file or a device is only read, unless --write and --consent say otherwise.",
     "sim:MODEL is a virtual drive, whose truth is known: it needs neither hardware nor root, and the same seed gives the \
-     same result (sim:MODEL?seed=7). drivescope sim list names the models. null: is no drive at all, which shows what \
+     same result (sim:MODEL?seed=7). drivescope sim list names the models. null: is not a drive at all, which shows what \
      measuring itself costs.",
     "Called by the name flashbench or diskspd, by a link for instance, the program takes that program's command line.",
 ];

@@ -99,7 +99,7 @@ impl FromStr for Direction {
             ("write", _) => Ok(Direction::Write),
             (_, Some(reads)) => Ok(Direction::Mix(reads)),
             _ => Err(format!(
-                "`{text}` is no operation: write read, write or mix70 (70% reads; 1 to 99)"
+                "`{text}` is not an operation: write read, write or mix70 (70% reads; 1 to 99)"
             )),
         }
     }

@@ -152,7 +152,7 @@ impl Lines {
             (None, None, Some(Lost { position, why })) => Said::SamplesLost { position, why },
             _ => {
                 return Err(
-                    self.damaged("is no entry of a journal: it is of no kind that is known")
+                    self.damaged("is not an entry of a journal: it is of no kind that is known")
                 );
             }
         };
@@ -186,7 +186,7 @@ impl Lines {
         let expected = self.entries - 1;
         let text = entry(&self.line).unwrap_or_default();
         let entry = serde_json::from_slice::<T>(text)
-            .map_err(|e| self.damaged(format!("is no entry of a journal: {e}")))?;
+            .map_err(|e| self.damaged(format!("is not an entry of a journal: {e}")))?;
         match seq(&entry) {
             Some(seq) if seq == expected => Ok(Some(entry)),
             Some(seq) => Err(self.damaged(format!("has number {seq}, and {expected} was to come"))),

@@ -330,7 +330,7 @@ fn document<F: Files>(
 /// A value of the present version, as types. `path` is for errors.
 pub(crate) fn whole(path: &Path, value: Value) -> Result<Whole, RecordError> {
     serde_json::from_value(value)
-        .map_err(|e| RecordError::damaged(path, format!("is no record: {e}")))
+        .map_err(|e| RecordError::damaged(path, format!("is not a record: {e}")))
 }
 
 fn check_name(dir: &Path, id: &RunId, whole: &Whole) -> Result<(), RecordError> {

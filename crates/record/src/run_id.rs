@@ -37,7 +37,7 @@ impl RunId {
 
 /// A text that names no run: it could not have come from [`RunId::new`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0:?} is no run id (one looks like 20231114T221320Z-00000007)")]
+#[error("{0:?} is not a run id (one looks like 20231114T221320Z-00000007)")]
 pub struct NotARunId(pub String);
 
 impl FromStr for RunId {

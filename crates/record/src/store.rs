@@ -131,7 +131,7 @@ pub(crate) fn read_if<F: Files>(files: &F, path: &Path) -> Result<Option<Vec<u8>
 
 /// A file's text.
 pub(crate) fn text(path: &Path, bytes: Vec<u8>) -> Result<String, RecordError> {
-    String::from_utf8(bytes).map_err(|e| RecordError::damaged(path, format!("is no text: {e}")))
+    String::from_utf8(bytes).map_err(|e| RecordError::damaged(path, format!("is not text: {e}")))
 }
 
 /// Makes a file that must not exist and whose name is not durable until its directory is synced.

@@ -185,10 +185,10 @@ fn hostile_archives_are_refused_whole() {
         String::new(),
     ] {
         let bytes = archive(&[(file, &inside("record.json"), b"{}"), (file, &name, b"x")]);
-        place.refuses(&bytes, "is no file of a run");
+        place.refuses(&bytes, "is not a file of a run");
     }
     for kind in [EntryType::Symlink, EntryType::Link, EntryType::Fifo, EntryType::Block] {
-        place.refuses(&archive(&[(kind, &inside("plan.toml"), b"")]), "is no regular file");
+        place.refuses(&archive(&[(kind, &inside("plan.toml"), b"")]), "is not a regular file");
     }
     for kind in [EntryType::GNULongName, EntryType::XHeader, EntryType::XGlobalHeader] {
         place.refuses(&archive(&[(kind, "x", b"30 path=../../evil")]), "--format=ustar");
@@ -379,7 +379,7 @@ fn a_bare_document_of_a_run_that_is_here_is_skipped_and_an_interrupted_one_canno
         ("{}", "it has no envelope"),
         ("[1]", "it has no envelope"),
         ("{\"envelope\":{\"schema\":1}}", "its envelope names no schema"),
-        (&OLD.replace("20231114T221320Z-00000007", "../../x"), "is no document of drivescope"),
+        (&OLD.replace("20231114T221320Z-00000007", "../../x"), "is not a document of drivescope"),
         ("{\"envelope\":", "neither an archive of runs nor a whole document"),
     ] {
         place.refuses(bytes.as_bytes(), why);

@@ -143,7 +143,7 @@ fn what_is_no_number_is_refused() {
     assert!(matches!(refused(cloud(vec![(1e25, 1.0)])), ChartError::TooLarge { .. }));
     assert!(matches!(refused(cloud(vec![(f64::MAX, 1.0)])), ChartError::TooLarge { .. }));
     let error = refused(cloud(vec![(1.0, f64::NAN)]));
-    assert_eq!(error.to_string(), "layer \"cloud\": NaN is no number that can be drawn");
+    assert_eq!(error.to_string(), "layer \"cloud\": NaN is not a number that can be drawn");
 }
 
 #[test]

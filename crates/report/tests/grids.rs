@@ -91,9 +91,9 @@ fn a_grid_that_cannot_be_drawn_is_refused() {
     let cell = HeatCell { column: 4, row: 0, value: 1.0 };
     assert!(refused(&|heat| heat.cells.push(cell)).contains("column 4 and row 0 is outside"));
     assert!(refused(&|heat| heat.cells[0].value = 0.0).contains("logarithmic"));
-    assert!(refused(&|heat| heat.cells[0].value = f64::NAN).contains("no number"));
+    assert!(refused(&|heat| heat.cells[0].value = f64::NAN).contains("not a number"));
     assert!(refused(&|heat| heat.step.0 = 0.0).contains("upside down or empty"));
-    assert!(refused(&|heat| heat.step.1 = f64::NAN).contains("no number"));
+    assert!(refused(&|heat| heat.step.1 = f64::NAN).contains("not a number"));
     assert!(plain(&with(4, |heat| heat.cells.clear()), 80).contains("no values"));
 }
 

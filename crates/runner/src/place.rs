@@ -55,7 +55,7 @@ pub fn runs(named: Option<&Path>) -> Result<Runs> {
 fn check_directory(dir: &Path) -> Result<()> {
     if dir.exists() && !dir.is_dir() {
         bail!(
-            "{}: is no directory, and runs are kept in one; name another with --runs-dir or DRIVESCOPE_RUNS_DIR",
+            "{}: is not a directory, and runs are kept in one; name another with --runs-dir or DRIVESCOPE_RUNS_DIR",
             dir.display()
         );
     }

@@ -16,7 +16,7 @@ pub enum ServeError {
         path: PathBuf,
     },
     /// The mount point is something else.
-    #[error("{}: is no directory; a drive is served as a file in an empty one", .path.display())]
+    #[error("{}: is not a directory; a drive is served as a file in an empty one", .path.display())]
     NotDirectory {
         /// The mount point as given.
         path: PathBuf,

@@ -231,7 +231,7 @@ fn a_mount_point_that_is_none_is_refused() {
     assert!(refused(dir.path().join("none")).contains("mkdir -p"));
     fs::write(dir.path().join("file"), "x").unwrap();
     assert!(refused(dir.path().to_owned()).contains("not empty"));
-    assert!(refused(dir.path().join("file")).contains("no directory"));
+    assert!(refused(dir.path().join("file")).contains("not a directory"));
 }
 
 // Breaks when a program that keeps the drive open keeps the server from ending.

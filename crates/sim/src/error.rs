@@ -18,7 +18,7 @@ pub enum SimError {
     },
     /// A model's name with what belongs behind a question mark.
     #[error(
-        "`{name}` is no model; what is to be changed of one stands behind a question mark: sim:{meant}"
+        "`{name}` is not a model; what is to be changed of one stands behind a question mark: sim:{meant}"
     )]
     Separator {
         /// The name as given.

@@ -151,7 +151,7 @@ fn not_comparable(test: &ComparedTest, pair: &Pair, sides: &[Side]) -> Standing 
     let reason = match of(&|figures| !figures.headline) {
         None => "one of the two has no run with a throughput".to_owned(),
         Some(sides) => {
-            format!("the number of {sides} was withdrawn: it is no property of the drive")
+            format!("the number of {sides} was withdrawn: it is not a property of the drive")
         }
     };
     let is_withdrawn =

@@ -79,7 +79,7 @@ pub fn make(words: &[String]) -> Result<Made> {
             let (run, failure) = recorded(closed);
             Ok(Made { found: Found::Wsat(Box::new(body)), run, interrupted, broken, failure })
         }
-        _ => bail!("{}: is no part of a survey", words.join(" ")),
+        _ => bail!("{}: is not a part of a survey", words.join(" ")),
     }
 }
 

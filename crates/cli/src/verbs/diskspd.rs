@@ -18,7 +18,7 @@ use crate::verbs::{print, version};
 pub fn main(called: &str, args: &[OsString]) -> Result<Exit> {
     let words = args.iter().map(|word| {
         let text = word.to_str().map(str::to_owned);
-        text.with_context(|| format!("{}: is no UTF-8", word.to_string_lossy()))
+        text.with_context(|| format!("{}: is not UTF-8", word.to_string_lossy()))
     });
     let words = words.collect::<Result<Vec<String>>>()?;
     let typed = std::iter::once(called.to_owned()).chain(words.iter().cloned()).collect();

@@ -207,7 +207,8 @@ struct EarlierBody {
 
 fn earlier(path: &Path) -> Result<Vec<Health>> {
     let bytes = crate::inputs::read(path)?;
-    let what = || format!("{}: is no reading that drivescope health --json made", path.display());
+    let what =
+        || format!("{}: is not a reading that drivescope health --json made", path.display());
     let value: serde_json::Value = serde_json::from_slice(&bytes).with_context(what)?;
     let form = value["envelope"]["schema"].as_str().unwrap_or("none").to_owned();
     if form != SCHEMA {

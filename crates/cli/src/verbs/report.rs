@@ -162,7 +162,7 @@ fn write(all: &[Output], args: &ReportArgs) -> Result<()> {
     for dir in [&args.png, &args.svg, &args.csv].into_iter().flatten() {
         outputs::check_dir(dir)?;
         if dir.exists() && !dir.is_dir() {
-            bail!("{}: is no directory, and several files are written into one", dir.display());
+            bail!("{}: is not a directory, and several files are written into one", dir.display());
         }
     }
     // In a directory that is still to be made nothing is in the way.

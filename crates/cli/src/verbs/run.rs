@@ -115,7 +115,7 @@ pub fn read(path: &Path) -> Result<Plan> {
         Err(error) if error.kind() == ErrorKind::InvalidData => {
             let advice = other();
             return Err(
-                advice.unwrap_or_else(|| anyhow!("{name}: is no text, and a plan is: {PLANS}"))
+                advice.unwrap_or_else(|| anyhow!("{name}: is not text, and a plan is: {PLANS}"))
             );
         }
         text => text.map_err(|error| {

@@ -35,7 +35,9 @@ pub fn main(args: &ShowArgs) -> Result<Exit> {
         let names: Vec<&str> = charts.iter().map(|(name, _)| name.as_str()).collect();
         match names.as_slice() {
             [] => bail!("--plot {part}: the run has nothing to draw"),
-            names => bail!("--plot {part}: is no plot of this run; there are {}", names.join(", ")),
+            names => {
+                bail!("--plot {part}: is not a plot of this run; there are {}", names.join(", "))
+            }
         }
     }
     if args.json {

@@ -24,7 +24,7 @@ impl SamplesFile {
     /// Names the path; [`Refused`] when it names a device, another special file, or the target.
     pub fn create(path: &Path, force: bool) -> Result<SamplesFile> {
         if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
-            let why = format!("{}: is no regular file; --samples takes one", path.display());
+            let why = format!("{}: is not a regular file; --samples takes one", path.display());
             return Err(Refused(why).into());
         }
         let mut part = Part::begin(path, force)?;

@@ -143,7 +143,7 @@ pub fn absolute(target: &TargetSpec) -> String {
     let Ok(path) = std::fs::canonicalize(path) else { return path.clone() };
     if path.to_str().is_none() {
         messages::note(
-            "the target's path is no UTF-8, so this run cannot be gone on with or repeated",
+            "the target's path is not UTF-8, so this run cannot be gone on with or repeated",
         );
     }
     path.display().to_string()

@@ -222,5 +222,5 @@ fn protocol_of(node: &BlockNode, bus: Bus) -> Result<Protocol, Unasked> {
 
 /// What is to be said of a leaf that is no block device of this machine.
 pub fn of_unknown(leaf: &Leaf) -> Health {
-    Health::of(&leaf.name).complete("it is no block device of this machine")
+    Health::of(&leaf.name).complete("it is not a block device of this machine")
 }

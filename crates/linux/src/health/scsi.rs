@@ -68,7 +68,7 @@ fn introduce<C: Commands + ?Sized>(
     };
     health.firmware = field(32, 36);
     if !DISKS.contains(&(byte(standard, 0) & 0x1f)) {
-        asked.note("it is no disk");
+        asked.note("it is not a disk");
         return false;
     }
     // Pages that it does not list are not asked for.

@@ -56,7 +56,8 @@ impl Watch {
     /// # Errors
     /// Why it is not watched, in words.
     pub fn open(roots: &Roots, leaf: &str) -> Result<Watch, String> {
-        let subject = Subject::find(roots, leaf).ok_or("it is no block device of this machine")?;
+        let subject =
+            Subject::find(roots, leaf).ok_or("it is not a block device of this machine")?;
         let Some(Protocol::Nvme(nsid)) = subject.protocol() else {
             return Err("only NVMe drives count it".to_owned());
         };

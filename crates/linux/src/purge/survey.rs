@@ -72,7 +72,7 @@ pub enum SurveyError {
         source: io::Error,
     },
     /// It is something else.
-    #[error("{}: is no block device; purging is for drives, which `drivescope devices` lists, and for virtual ones (`drivescope sim list`)", .0.display())]
+    #[error("{}: is not a block device; purging is for drives, which `drivescope devices` lists, and for virtual ones (`drivescope sim list`)", .0.display())]
     Kind(PathBuf),
 }
 

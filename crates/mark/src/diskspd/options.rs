@@ -253,7 +253,7 @@ impl Options {
         // Other sizes may count blocks, wherever -b stands.
         if let Some(value) = given.get(&'b') {
             if value.ends_with('b') {
-                return wrong('b', value, "a block is no number of blocks; write K, M or G");
+                return wrong('b', value, "a block is not a number of blocks; write K, M or G");
             }
             options.block = size('b', value, 1)?;
         }

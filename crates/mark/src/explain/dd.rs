@@ -186,7 +186,7 @@ fn read(words: &[String]) -> Result<Given, ExplainError> {
     let list = |value: &str| value.split(',').map(str::to_owned).collect::<Vec<_>>();
     for word in words {
         let Some((name, value)) = word.split_once('=') else {
-            return Err(ExplainError::value(word, "is no operand of dd; write such as bs=1M"));
+            return Err(ExplainError::value(word, "is not an operand of dd; write such as bs=1M"));
         };
         let number = || number(name, value);
         match name {
@@ -264,7 +264,7 @@ fn number(name: &str, value: &str) -> Result<u64, ExplainError> {
     let wrong = || {
         ExplainError::value(
             name,
-            format!("`{value}` is no number of dd's; write such as 1M (2^20) or 1MB (10^6)"),
+            format!("`{value}` is not a number of dd's; write such as 1M (2^20) or 1MB (10^6)"),
         )
     };
     let mut product = 1u64;

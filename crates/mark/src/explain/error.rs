@@ -12,7 +12,7 @@ pub enum ExplainError {
     Empty,
     /// A program that is not known.
     #[error(
-        "`{0}` is no program that can be explained; those are fio, diskspd, dd, hdparm and kdiskmark, and KDiskMark's tests, such as SEQ1MQ8T1"
+        "`{0}` is not a program that can be explained; those are fio, diskspd, dd, hdparm and kdiskmark, and KDiskMark's tests, such as SEQ1MQ8T1"
     )]
     Program(String),
     /// A quotation that is not closed.

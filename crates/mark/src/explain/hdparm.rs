@@ -111,6 +111,6 @@ pub(super) fn loads(words: &[String], target: Option<u64>) -> Result<Vec<Load>, 
 fn unknown(option: &str) -> ExplainError {
     ExplainError::value(
         option,
-        "is no timing of hdparm's; those are -t and -T, with --direct and --offset",
+        "is not a timing of hdparm's; those are -t and -T, with --direct and --offset",
     )
 }

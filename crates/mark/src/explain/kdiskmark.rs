@@ -35,7 +35,7 @@ pub(super) fn loads(words: &[String]) -> Result<Vec<Load>, ExplainError> {
         } else if ["read", "write", "mix"].contains(&word.as_str()) {
             directions.push(word.as_str());
         } else {
-            let what = "is no test, size or direction; write such as SEQ1MQ8T1 1GiB read";
+            let what = "is not a test, size or direction; write such as SEQ1MQ8T1 1GiB read";
             return Err(ExplainError::value(word, what));
         }
     }

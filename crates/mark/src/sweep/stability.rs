@@ -26,7 +26,7 @@ pub(super) fn judge(rates: &[f64], headline: bool, limits: &Limits) -> Stability
     let shift = shifted(rates, limit / 2.0);
     let mut reasons = Vec::new();
     let standing = if !headline {
-        reasons.push("its number is no property of the drive".to_owned());
+        reasons.push("its number is not a property of the drive".to_owned());
         Standing::Withdrawn
     } else {
         if let Some(modes) = &modes {

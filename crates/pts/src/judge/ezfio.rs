@@ -120,7 +120,7 @@ fn time_series(file: &str, head: &Head, rows: &[(&str, u64)]) -> Result<Recorded
                 JudgeError::at(
                     file,
                     *line,
-                    format!("{first:?} is no count of I/Os"),
+                    format!("{first:?} is not a count of I/Os"),
                     "give the file as ezFIO wrote it",
                 )
             })?;
@@ -153,7 +153,7 @@ fn tests(file: &str, head: &Head, rows: &[(&str, u64)]) -> Result<Vec<Recorded>,
         // Headings have one field, and a failed test says so.
         let &[order, writes, block, threads, depth, iops, ..] = fields.as_slice() else { continue };
         let fault = || {
-            let what = format!("{row:?} is no test of ezFIO's");
+            let what = format!("{row:?} is not a test of ezFIO's");
             JudgeError::at(file, *line, what, "give the file as ezFIO wrote it")
         };
         let block: u64 = block.parse().map_err(|_| fault())?;

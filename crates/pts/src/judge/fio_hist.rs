@@ -54,7 +54,8 @@ pub(super) fn read(file: &str, input: &mut dyn BufRead) -> Result<Recorded, Judg
             continue;
         }
         let fault = || {
-            let what = "is no line of a histogram log of fio (time, direction, block size, counts)";
+            let what =
+                "is not a line of a histogram log of fio (time, direction, block size, counts)";
             JudgeError::at(file, number, what, "give the file as fio wrote it")
         };
         add(line, &mut sums).ok_or_else(fault)?;

@@ -130,7 +130,7 @@ fn not_a_line(file: &str, number: u64, line: &str) -> JudgeError {
     JudgeError::at(
         file,
         number,
-        format!("{line:?} is no line of a log of fio (time, value, direction, block size)"),
+        format!("{line:?} is not a line of a log of fio (time, value, direction, block size)"),
         "give the file as fio wrote it; a last line that was cut off may be removed",
     )
 }

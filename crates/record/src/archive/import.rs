@@ -136,7 +136,7 @@ impl<F: Files> Runs<F> {
         let (mut runs, mut files, mut bytes) = (BTreeMap::new(), 0, 0);
         // Raw: a long-name or pax header would be read into memory, whatever its size, and a name in
         // it be taken for the next entry's.
-        let entries = archive.entries().map_err(|e| wrong(format!("is no archive: {e}")))?;
+        let entries = archive.entries().map_err(|e| wrong(format!("is not an archive: {e}")))?;
         for entry in entries.raw(true) {
             let mut entry = entry.map_err(|e| wrong(format!("is broken: {e}")))?;
             let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
@@ -237,7 +237,7 @@ impl<F: Files> Runs<F> {
         };
         accept(schema, accepted).map_err(wrong)?;
         let whole = load::whole(path, migrate::migrate(document, 0))
-            .map_err(|e| wrong(format!("is no document of drivescope: {e}")))?;
+            .map_err(|e| wrong(format!("is not a document of drivescope: {e}")))?;
         let staging = store::staging(&self.dir, &whole.record.run_id);
         lay_out(&self.files, &staging, &whole.record, &whole.envelope, &whole.plan, &whole.setup)?;
         write_derived(&self.files, &staging, &whole.envelope)?;
@@ -382,9 +382,9 @@ fn place_of(kind: EntryType, name: &str) -> Result<Option<(RunId, PathBuf)>, Str
         EntryType::XHeader | EntryType::XGlobalHeader | EntryType::GNULongName => {
             return Err(format!("{shown:?} has a header of pax or GNU; pack with --format=ustar"));
         }
-        other => return Err(format!("{shown:?} is no regular file but {other:?}")),
+        other => return Err(format!("{shown:?} is not a regular file but {other:?}")),
     }
-    let outside = || format!("{shown:?} is no file of a run");
+    let outside = || format!("{shown:?} is not a file of a run");
     let mut parts = Vec::new();
     for part in Path::new(name).components() {
         match part {

@@ -193,7 +193,7 @@ impl Memory {
         let inode = disk.find(path).unwrap();
         let tick = disk.tick();
         let Some(Node::File { cached, durable, modified, .. }) = disk.nodes.get_mut(&inode) else {
-            panic!("{} is no file", path.display())
+            panic!("{} is not a file", path.display())
         };
         *cached = bytes.to_vec();
         *durable = bytes.to_vec();

@@ -304,7 +304,7 @@ impl LinePoint {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ChartError {
     /// A value is NaN or infinite.
-    #[error("{what}: {value} is no number that can be drawn")]
+    #[error("{what}: {value} is not a number that can be drawn")]
     NotFinite {
         /// Layer or axis.
         what: String,

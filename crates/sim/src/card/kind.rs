@@ -42,7 +42,7 @@ impl DeviceModel for CardModel {
             )),
             "state" => Some(match value {
                 "fresh" | "filled" => Ok(("geometry.state", toml::Value::String(value.to_owned()))),
-                _ => Err(format!("`{value}` is no state of a card; write fresh or filled")),
+                _ => Err(format!("`{value}` is not a state of a card; write fresh or filled")),
             }),
             "write_cache" => Some(Err("a card has no volatile write cache; leave it out".into())),
             _ => None,

@@ -210,7 +210,7 @@ impl Line {
         }
         Self::row(trimmed).ok_or_else(|| {
             format!(
-                "{} is no line of blkparse's default output, such as `8,0 3 11 0.009507758 697 C W 223490 + 8 [0]`",
+                "{} is not a line of blkparse's default output, such as `8,0 3 11 0.009507758 697 C W 223490 + 8 [0]`",
                 quoted(trimmed.as_bytes())
             )
         })

@@ -163,7 +163,7 @@ pub fn settle(
         | Format::Tencent
         | Format::K5cloud => match published(format) {
             Some(published) => published.settle(samples, options),
-            None => Err(TraceError::Unsuited(format!("{format} is no table"))),
+            None => Err(TraceError::Unsuited(format!("{format} is not a table"))),
         },
         Format::Container | Format::Blktrace | Format::Blkparse | Format::Ftrace => {
             Err(TraceError::Unsuited(format!("{format} is not read row by row")))

@@ -53,7 +53,7 @@ pub fn settle(samples: &[Sample], options: &Options) -> Result<Reading, TraceErr
     };
     if let Some((other, _)) = of_files.find(|(_, other)| *other != Some(version)) {
         return Err(TraceError::Unsuited(format!(
-            "{} is no version {version} of fio's log, as {} is; import them one by one",
+            "{} is not version {version} of fio's log, as {} is; import them one by one",
             other.file, first.file
         )));
     }
@@ -175,7 +175,8 @@ impl Fio {
     /// A wait of version 2.
     fn wait(&mut self, field: &[u8]) -> Result<Record, String> {
         let beyond = || format!("{} waits beyond all times", quoted(field));
-        let span = whole(field).ok_or_else(|| format!("{} is no time to wait", quoted(field)))?;
+        let span =
+            whole(field).ok_or_else(|| format!("{} is not a time to wait", quoted(field)))?;
         self.now = match self.waits {
             Waits::SinceLast => span
                 .checked_mul(1_000)
@@ -199,7 +200,7 @@ impl Fio {
             b"sync" | b"datasync" | b"syncfs" | b"sync_file_range" => Kind::Flush,
             _ => {
                 return Err(format!(
-                    "{} is no action: write read, write, trim, sync or datasync",
+                    "{} is not an action: write read, write, trim, sync or datasync",
                     quoted(action)
                 ));
             }
@@ -235,7 +236,7 @@ impl Row for Fio {
         let words = fields.get();
         if self.version == 3 {
             let time = whole(words[0]).and_then(|us| us.checked_mul(1_000));
-            self.now = time.ok_or_else(|| format!("{} is no time in us", quoted(words[0])))?;
+            self.now = time.ok_or_else(|| format!("{} is not a time in us", quoted(words[0])))?;
         }
         let timed = usize::from(self.version == 3);
         match (fields.count() - timed.min(fields.count()), words[timed + 1]) {

@@ -61,7 +61,7 @@ fn line(line: &[u8]) -> Result<Line, String> {
     let Some((before, action, rest)) = named(&text) else { return Ok(Line::Preamble) };
     event(before, action, rest).ok_or_else(|| {
         format!(
-            "{} is no event as the kernel prints it, such as `dd-12 [001] .... 9.165050: block_rq_issue: 8,0 R 4096 () \
+            "{} is not an event as the kernel prints it, such as `dd-12 [001] .... 9.165050: block_rq_issue: 8,0 R 4096 () \
              2048 + 8 [dd]`",
             quoted(line)
         )

@@ -31,7 +31,7 @@ impl Ops {
         found.map(|(_, kind)| *kind).ok_or_else(|| {
             let word = quoted(word);
             format!(
-                "{word} is no operation that --op {} names; add it, with - to leave it out",
+                "{word} is not an operation that --op {} names; add it, with - to leave it out",
                 self.text
             )
         })
@@ -57,7 +57,7 @@ impl FromStr for Ops {
                 "-" | "skip" => None,
                 what => Some(operation(what.as_bytes()).ok_or_else(|| {
                     NoOps(format!(
-                        "`{what}` is no operation: write read, write, flush, discard or -"
+                        "`{what}` is not an operation: write read, write, flush, discard or -"
                     ))
                 })?),
             };

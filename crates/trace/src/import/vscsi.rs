@@ -200,8 +200,8 @@ impl Records for Vscsi {
             return Ok(Record::Ignored);
         }
         let ns = |us: u64| us.checked_mul(1_000);
-        let arrival =
-            ns(fields.time_us).ok_or_else(|| wrong(format!("{} us is no time", fields.time_us)))?;
+        let arrival = ns(fields.time_us)
+            .ok_or_else(|| wrong(format!("{} us is not a time", fields.time_us)))?;
         let completed =
             fields.response_us.map(|us| ns(us).and_then(|span| arrival.checked_add(span)));
         let completed = match completed {
@@ -212,7 +212,7 @@ impl Records for Vscsi {
         let offset = fields
             .block
             .checked_mul(512)
-            .ok_or_else(|| wrong(format!("block {} is no address", fields.block)))?;
+            .ok_or_else(|| wrong(format!("block {} is not an address", fields.block)))?;
         let space = told
             .spaces
             .of(b"", || Space { name: "disk".to_owned(), ..Space::default() })

@@ -88,7 +88,7 @@ fn number(text: &[u8], scale: u64) -> Option<u64> {
 impl Row for Wpa {
     fn read(&mut self, line: &[u8], told: &mut Told) -> Result<Record, String> {
         let Some(places) = self.places else {
-            self.places = Some(head(line).ok_or("is no head of wpaexporter's")?);
+            self.places = Some(head(line).ok_or("is not a head of wpaexporter's")?);
             return Ok(Record::Blank);
         };
         let fields = split(line, Separator::Byte(b';'));

@@ -209,7 +209,7 @@ fn check_names(survey: &Survey, layout: &Layout) -> Result<(), TraceError> {
     };
     match list.iter().find(|(name, _)| !known(name)) {
         Some((name, _)) => Err(TraceError::Unsuited(format!(
-            "{name} is no address space of the trace; it has {}",
+            "{name} is not an address space of the trace; it has {}",
             all.join(", ")
         ))),
         None => Ok(()),

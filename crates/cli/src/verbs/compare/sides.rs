@@ -140,7 +140,7 @@ fn document(name: &str, path: &Path) -> Result<Found> {
         );
     }
     let document: Document<Body> = Document::decode(value)
-        .with_context(|| format!("{name}: is no whole {}", session::SCHEMA))?;
+        .with_context(|| format!("{name}: is not a whole {}", session::SCHEMA))?;
     if !document.body.has_numbers() {
         bail!("{name}: {NO_NUMBERS}");
     }
@@ -155,7 +155,7 @@ fn of_run(name: &str, args: &CompareArgs) -> Result<Found> {
     let runs = args.record.keep.place.runs()?;
     let id = runs.find(name).with_context(|| {
         format!(
-            "{name}: is no target, no file and no recorded run (drivescope runs list shows those)"
+            "{name}: is neither a target, a file nor a recorded run (drivescope runs list shows those)"
         )
     })?;
     let run = runs.load(&id)?;

@@ -117,7 +117,7 @@ fn subjects(args: &TraceRecordArgs) -> Result<Vec<Subject>> {
         let name = TargetSpec::of(&path.to_string_lossy());
         if !name.is_real() {
             bail!(
-                "{name}: is no device of the kernel, which is what is recorded; `drivescope sim serve` makes a file of a \
+                "{name}: is not a device of the kernel, which is what is recorded; `drivescope sim serve` makes a file of a \
                  virtual drive, and `losetup` a device of that"
             );
         }

@@ -45,7 +45,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Parsed, TraceError> {
     let end = |why: &str| TraceError::form(path, last.max(1), why);
     if !reading.version_seen {
         return Err(end(&format!(
-            "is no recording of commands: it has no line `{MAGIC} {VERSION}`"
+            "is not a recording of commands: it has no line `{MAGIC} {VERSION}`"
         )));
     }
     if let Some(open) = reading.open {
@@ -126,14 +126,16 @@ impl Reading {
                 }
                 (Sent::Scsi { cdb }, way)
             }
-            other => return Err(format!("{other:?} is no sort of command; nvme and scsi are")),
+            other => return Err(format!("{other:?} is not a kind of command; nvme and scsi are")),
         };
         let mut length = || number(&mut words, 10, DATA_BYTES_MAX as u64).map(|n| n as usize);
         let carried = match way {
             "none" => Carried::None,
             "in" => Carried::In(length()?),
             "out" => Carried::Out(length()?, Pieces::default()),
-            other => return Err(format!("{other:?} is no way for data; none, in and out are")),
+            other => {
+                return Err(format!("{other:?} is not a direction of data; write none, in or out"));
+            }
         };
         end(&mut words)?;
         self.open = Some(Open { line, sent, carried });
@@ -170,7 +172,7 @@ impl Reading {
             },
             ("errno", _) => Came::Errno(number(&mut words, 10, 4095)? as i32),
             (other, _) => {
-                return Err(format!("{other:?} is no answer to the command of line {line}"));
+                return Err(format!("{other:?} is not an answer to the command of line {line}"));
             }
         };
         end(&mut words)?;
@@ -259,5 +261,5 @@ fn number<'a>(
 fn byte(text: &str) -> Result<u8, String> {
     let is_byte = text.len() == 2 && text.bytes().all(|b| b.is_ascii_hexdigit());
     let value = u8::from_str_radix(text, 16).ok().filter(|_| is_byte);
-    value.ok_or_else(|| format!("{text:?} is no byte of two hexadecimal digits"))
+    value.ok_or_else(|| format!("{text:?} is not a byte of two hexadecimal digits"))
 }

@@ -42,7 +42,7 @@ impl Playback {
         let text = String::from_utf8(bytes).map_err(|error| {
             let good = error.utf8_error().valid_up_to();
             let line = error.as_bytes()[..good].iter().filter(|b| **b == b'\n').count() + 1;
-            TraceError::form(path, line, "is no text")
+            TraceError::form(path, line, "is not text")
         })?;
         Playback::from_text(path, &text)
     }

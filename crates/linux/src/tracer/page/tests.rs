@@ -151,7 +151,7 @@ fn a_page_tells_what_was_lost_before_it() {
         made.event(1, b"abcd");
         let missed = |told| {
             let bytes = made.page(&layout, told);
-            assert_eq!(all(&layout, &bytes).len(), 1, "what is lost is no event");
+            assert_eq!(all(&layout, &bytes).len(), 1, "what is lost is not an event");
             Page::open(&layout, &bytes).unwrap().missed
         };
         assert_eq!(missed(None), Some(0));

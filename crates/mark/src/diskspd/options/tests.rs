@@ -134,7 +134,7 @@ fn what_is_wrong_is_told_with_the_option() {
         ("-b04K a", "-b04K: "),
         ("-b4k a", "-b4k: "),
         ("-b4KK a", "-b4KK: "),
-        ("-b2b a", "-b2b: a block is no number of blocks"),
+        ("-b2b a", "-b2b: a block is not a number of blocks"),
         ("-bK a", "-bK: "),
         ("-b9999999999G a", "-b9999999999G: is more bytes"),
         ("-B-1 a", "-B-1: "),

@@ -106,7 +106,7 @@ fn direction(job: &Job) -> Result<Direction<'_>, ExplainError> {
         word => Err(job.error(
             "rw",
             format!(
-                "`{word}` is no pattern of fio's; write such as read, randread, write or randrw"
+                "`{word}` is not a pattern of fio's; write such as read, randread, write or randrw"
             ),
         )),
     }
@@ -116,7 +116,7 @@ fn read_percent(job: &Job, direction: &Direction<'_>) -> Result<u8, ExplainError
     let share = |name: &str| -> Result<Option<u64>, ExplainError> {
         match job.number(name)? {
             Some(share) if share > 100 => {
-                Err(job.error(name, format!("{share} is no share from 0 to 100")))
+                Err(job.error(name, format!("{share} is not a share from 0 to 100")))
             }
             share => Ok(share),
         }
@@ -150,7 +150,7 @@ fn blocks(
         if let Some(text) = job.text("bsrange") {
             let text = part(text, is_read);
             let (low, high) = text.split_once(['-', ':']).ok_or_else(|| {
-                job.error("bsrange", format!("`{text}` is no range; write such as 4k-16k"))
+                job.error("bsrange", format!("`{text}` is not a range; write such as 4k-16k"))
             })?;
             let (low, high) = (job.bytes_of("bsrange", low)?, job.bytes_of("bsrange", high)?);
             let (low, high) = (low.min(high), low.max(high));

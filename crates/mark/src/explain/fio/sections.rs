@@ -87,9 +87,9 @@ impl Job {
         let text = text.trim();
         if let Some(share) = text.strip_suffix('%') {
             let share = share.parse().ok().filter(|share| *share <= 100);
-            return share
-                .map(Size::Share)
-                .ok_or_else(|| self.error(name, format!("`{text}` is no share from 0% to 100%")));
+            return share.map(Size::Share).ok_or_else(|| {
+                self.error(name, format!("`{text}` is not a share from 0% to 100%"))
+            });
         }
         let hex = text.strip_prefix("0x").and_then(|hex| u64::from_str_radix(hex, 16).ok());
         if let Some(bytes) = hex.or_else(|| fio_units::bytes(text, self.kb_base())) {
