@@ -102,6 +102,9 @@ fn program() -> ExitCode {
         Ok(parsed) => parsed,
         Err(error) => return end(misuse::tell(error)),
     };
+    if let Err(error) = cli.verb.targets().into_iter().try_for_each(misuse::check_target) {
+        return end(Err(error));
+    }
     if let Err(error) = cli.verb.targets().into_iter().try_for_each(outputs::protect) {
         return end(Err(error));
     }

@@ -3,6 +3,7 @@
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::num::{IntErrorKind, ParseIntError};
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use block::quoted;
@@ -74,6 +75,19 @@ pub fn tell(error: &mut clap::Error) -> Result<Exit> {
     }
     messages::say(&Styled::of_lines(&hint.unwrap_or_default()));
     Ok(Exit::Failed)
+}
+
+/// Refuses the name of a virtual drive's model without `sim:`, where no file has that name.
+///
+/// # Errors
+/// Names the virtual drive.
+pub fn check_target(target: &Path) -> Result<()> {
+    let name = target.to_string_lossy();
+    let model = name.split('?').next().unwrap_or_default();
+    if !target.exists() && sim::list().iter().any(|known| known.name == model) {
+        bail!("{name}: no such file or device\nhint: did you mean sim:{name}?");
+    }
+    Ok(())
 }
 
 /// `text` with the cause of `error` said in words, where it is said in those of the language that this is written in.

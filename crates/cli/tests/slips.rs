@@ -291,6 +291,11 @@ fn errors_say_what_to_type_instead() {
         run(line).fails(2, &["not/there", "(os error 2); is its name right?"]);
     }
     // The nearest model is named, and none where none is near.
+    run(["mark", "hdd-7200"])
+        .fails(2, &["no such file or device", "hint: did you mean sim:hdd-7200?"]);
+    run(["mark", "sim:sata-a?capacty=1GiB"]).fails(2, &["hint: did you mean capacity?"]);
+    let fio = run(["explain", "fio", "--name=x"]).fails(2, &["hint: put the fio command after --"]);
+    assert!(fio.stderr.starts_with("error: "), "{}", fio.stderr);
     run(["mark", "sim:sata-ssd"]).fails(2, &["no model is named sata-ssd", "mean sim:sata-a?"]);
     let far = run(["mark", "sim:nothing-like-it"]).fails(2, &["drivescope sim list"]).stderr;
     assert!(!far.contains("did you mean"), "{far}");
