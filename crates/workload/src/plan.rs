@@ -352,7 +352,7 @@ impl Plan {
                     return wrong(
                         &place,
                         format!(
-                            "{} has {}, of which {} are whole blocks to measure, and {} are needed ({share} x one block); \
+                            "{} is too small: it has {}, {} of them to measure, and {} are needed ({share} x one block); \
                              take {larger} or a smaller block",
                             info.name,
                             info.capacity_bytes.human(),
