@@ -125,7 +125,7 @@ mod tests {
         );
         assert_eq!(
             lines("error: see `drivescope health` or 'my file.txt', and more", 24),
-            "error: see\n       `drivescope health`\n       or\n       'my file.txt',\n       and more"
+            "error: see\n       `drivescope health`\n       or 'my file.txt',\n       and more"
         );
         assert_eq!(
             lines("note: report: drivescope report last (recorded as x)", 40),
