@@ -117,7 +117,7 @@ fn messages_break_at_word_ends_on_a_terminal() {
         lines[1].starts_with("       ") && lines.contains(&"hint: did you mean capacity?"),
         "{shown}"
     );
-    let whole = common::run(["probe", "capcity", "sim:usb-8m"]);
+    let whole = run(["probe", "capcity", "sim:usb-8m"]);
     assert_eq!(whole.stderr.lines().count(), 2, "{}", whole.stderr);
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(words(&shown), words(&whole.stderr));
