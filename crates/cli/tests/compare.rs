@@ -257,7 +257,7 @@ fn what_cannot_be_compared_is_named() {
         &["x.json", "drivescope.judge/1", "drivescope.mark/"],
     );
     fs::write(&text, "{").unwrap();
-    fails(&[text.to_str().unwrap(), "sim:hdd-wd"], &["x.json", "no whole JSON"]);
+    fails(&[text.to_str().unwrap(), "sim:hdd-wd"], &["x.json", "not whole JSON"]);
     fails(&["sim:hdd-wd", "sim:nobody", "--quick", "--no-progress"], &["nobody"]);
     let marked = ["mark", "sim:hdd-wd", "--read-only", "--quick", "--runs=1", "--no-progress"];
     at(runs.path(), &marked);

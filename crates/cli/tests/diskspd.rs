@@ -48,7 +48,7 @@ fn a_virtual_drive_gives_the_same_report_each_time() {
 fn emulated_cursors_read_the_cache_and_right_ones_the_disk() {
     let dir = scratch_dir();
     let line = "-b1M -d10 -o8 -t1 -W5 -Sd -w0 -z1 -f1G sim:hdd-wd";
-    let right = face(line, dir.path()).exits(0).says(&["pattern proven"]);
+    let right = face(line, dir.path()).exits(0).says(&["pattern confirmed"]);
     assert!((165.0..185.0).contains(&rate(&right.stdout)), "{}", right.stdout);
     let emulated = format!("--emulate=diskspd-linux {line}");
     let told = ["each block is transferred 8 times", "pattern rejected", "leave --emulate out"];
@@ -63,7 +63,7 @@ fn emulated_cursors_read_the_cache_and_right_ones_the_disk() {
 fn all_threads_draw_alike_only_where_that_is_emulated() {
     let dir = scratch_dir();
     let line = "-b4K -r -t8 -o1 -d5 -W1 -f1G sim:hdd-wd";
-    face(&format!("-z1 {line}"), dir.path()).exits(0).says(&["pattern proven"]);
+    face(&format!("-z1 {line}"), dir.path()).exits(0).says(&["pattern confirmed"]);
     let ran = face(&format!("--emulate diskspd-linux {line}"), dir.path()).exits(0);
     let told = ["seed 0", "all threads draw the same offsets", "pattern rejected"];
     let ran = ran.says(&told);
@@ -335,8 +335,8 @@ fn is_measured_by_a_script_on(fstype: &str) {
         assert_eq!(figures.len(), 2, "{fstype} {load}");
         assert!(figures.iter().all(|figure| *figure > 0.0), "{fstype} {load}: {figures:?}");
         if load.ends_with("Read") {
-            let proven = said.matches("reached proven").count();
-            assert_eq!(proven, 2, "{fstype} {load}: {said}");
+            let confirmed = said.matches("reached confirmed").count();
+            assert_eq!(confirmed, 2, "{fstype} {load}: {said}");
         }
     }
 }
