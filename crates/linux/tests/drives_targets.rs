@@ -29,7 +29,7 @@ fn what_cannot_be_measured_is_refused_with_a_way_out() {
     assert!(made.success());
     let cases = [
         ("/no/such/place", "no such file or device; `drivescope devices`"),
-        ("/", "name a file in it"),
+        ("/", "name a device (drivescope devices lists them) or a file"),
         ("/dev/null", "a character device is not storage"),
         (fifo.path().to_str().unwrap(), "a pipe is not storage"),
         (empty.path().to_str().unwrap(), "no content to measure; write data to it first"),
