@@ -208,7 +208,11 @@ fn a_file_for_another_verb_is_told_as_what_it_is() {
     fs::write(at("fio.json"), log).unwrap();
     wrong(&["runs", "import"], "fio.json", &["result of fio", "drivescope import"]);
     wrong(&["report"], "fio.json", &["result of fio", "drivescope import"]);
-    wrong(&["judge"], "mark.json", &["already says which results are confirmed", "drivescope show"]);
+    wrong(
+        &["judge"],
+        "mark.json",
+        &["already says which results are confirmed", "drivescope show"],
+    );
     wrong(&["judge"], "align.txt", &["drivescope import flashbench"]);
     wrong(&["trace", "analyze"], "mark.json", &["drivescope's own", "drivescope report"]);
     wrong(&["trace", "import"], "fio.json", &["no trace", "drivescope import"]);
