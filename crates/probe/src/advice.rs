@@ -37,8 +37,7 @@ pub fn with_doubt(
         }
         Some(finding) if finding.verdict == Verdict::Unknown => {
             advice.retain(|advice| !advice.topic.known().is_some_and(Subject::is_layout));
-            let why =
-                "before it is used: its capacity is not known yet; this erases everything on it";
+            let why = "to learn how much it holds: until then, store nothing on it; this erases everything on it";
             advice.insert(0, ask_capacity(info, " --full", write_flags, why));
         }
         Some(finding) if finding.confidence.is_none() => {
@@ -270,7 +269,7 @@ fn capacity(known: &Known, info: &DriveInfo) -> Option<Advice> {
             Subject::Capacity,
             command,
             format!(
-                "only to use it in spite of that: a partition of the {} that it holds of {}; data beyond is lost",
+                "to use it anyway, partition only the {} that it holds of {}: data beyond is lost",
                 Bytes(real).human(),
                 Bytes(stated).human()
             ),

@@ -145,18 +145,21 @@ fn words(topic: Topic, value: u64, seen: &Seen<'_>) -> String {
 /// What the probes advise on these topics. That of the first probing counts: a later one that was given an erase block
 /// knows no page.
 pub fn advice(seen: &Seen<'_>, about: &[Subject]) -> Vec<Advice> {
+    let is_of_capacity = about.contains(&Subject::Capacity);
     let on = |topic: &Subject| {
         let of = |body: &&probe::Body| -> Vec<Advice> {
             body.advice.iter().filter(|advice| advice.topic == *topic).cloned().collect()
         };
-        seen.probes.iter().copied().map(|body| of(&body)).find(|advice| !advice.is_empty())
+        let asked =
+            |body: &&probe::Body| !is_of_capacity || body.finding(Name::RealCapacity).is_some();
+        let bodies = seen.probes.iter().copied().filter(asked);
+        bodies.map(|body| of(&body)).find(|advice| !advice.is_empty())
     };
     // One partition is enough, and it ends where the drive really does.
     let is_less =
         seen.probes.iter().any(|body| body.advice.iter().any(|a| a.topic == Subject::Capacity));
     let asked = seen.finding(Name::RealCapacity);
     let is_doubted = asked.is_some_and(|finding| finding.verdict == Verdict::Unknown);
-    let is_of_capacity = about.contains(&Subject::Capacity);
     let is_due = |topic: &&Subject| match topic {
         Subject::Partition => !is_less && !is_doubted,
         topic if topic.is_layout() => !is_doubted,
