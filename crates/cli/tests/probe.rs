@@ -42,7 +42,8 @@ fn has_the_form(finding: &Value) {
     let fields: Vec<&str> = finding.as_object().unwrap().keys().map(String::as_str).collect();
     let mut sorted = fields.clone();
     sorted.sort_unstable();
-    let expected = ["confidence", "high", "low", "name", "reason", "unit", "value", "verdict"];
+    let expected =
+        ["assessment", "confidence", "high", "low", "name", "reason", "unit", "value", "verdict"];
     assert_eq!(sorted, expected, "{finding}");
     assert!(NAMES.contains(&finding["name"].as_str().unwrap()), "{finding}");
     assert!(["bytes", "count"].contains(&finding["unit"].as_str().unwrap()), "{finding}");
@@ -214,10 +215,9 @@ fn a_drive_that_holds_less_than_it_reports_fails() {
     let mut survey = drivescope(["survey", "sim:fake-64g", "--seed", "7", "--no-progress"]);
     let survey: Ran = survey.arg("--report").arg(&report).output().unwrap().into();
     assert_eq!(survey.code, Some(1), "{}", survey.stdout);
-    assert!(
-        survey.stdout.contains("✗ COUNTERFEIT: it holds at most 7.40 GiB"),
-        "{}",
-        survey.stdout
-    );
+    let warning = "✗ COUNTERFEIT: holds at most 7.40 GiB of the 58.6 GiB it reports; do not use it";
+    assert!(survey.stdout.contains(warning), "{}", survey.stdout);
+    // Neither a partition nor a filesystem is made on it.
+    assert!(!survey.stdout.contains("sfdisk") && !survey.stdout.contains("mkfs"));
     assert!(fs::read_to_string(report).unwrap().contains("COUNTERFEIT"));
 }
