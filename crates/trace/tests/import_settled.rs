@@ -123,7 +123,7 @@ fn maps_that_are_none_say_what_is_missing() {
         ("time,op:2-reads,offset,size", "op:1-reads"),
         ("zeit,op,offset,size", "`zeit`"),
         ("time=1,op=2,offset=0,size=4", "from 1"),
-        ("time=1,op=2,offset=99999999,size=4", "not a table"),
+        ("time=1,op=2,offset=99999999,size=4", "no table"),
         ("time=1,op=rw,offset=3,size=4", "not both"),
         ("time=a,op,offset=b,size=c", "every entry"),
         ("", "``"),
