@@ -56,7 +56,7 @@ pub struct Made {
     broken: Option<Broken>,
     /// Where it is recorded.
     place: PlaceArgs,
-    /// JSON names the run anyway.
+    /// Its page was written, or a program reads its name from JSON.
     has_page: bool,
     /// The verb that goes on with it.
     goes_on_with: &'static str,

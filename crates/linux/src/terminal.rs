@@ -132,7 +132,7 @@ pub fn give_back() {
     give(&mut locked(&TAKEN));
 }
 
-/// Gives the terminal back for good: by whoever ends the process, and cannot wait for long.
+/// Gives the terminal back for good, when the process is about to end and cannot wait for long.
 pub fn close() {
     const STEP: Duration = Duration::from_millis(10);
     CLOSED.store(true, Ordering::Relaxed);

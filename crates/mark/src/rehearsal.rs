@@ -202,7 +202,7 @@ impl Stage<'_> {
 }
 
 impl Try {
-    /// What a run of `step` comes to at this pace, of a figure that has a rate per second.
+    /// Total of a figure over a run of `step` at this pace; `rate` is that of the figure per second.
     fn lasts(&self, step: &Step, rate: impl Fn(&Rates) -> f64) -> f64 {
         let phases = step.phases.iter().zip(&self.pace);
         phases.map(|(phase, rates)| rate(rates) * seconds(phase, rates)).sum()

@@ -105,7 +105,7 @@ pub struct Options {
     /// Seed of the first drive; another one is a trial
     #[arg(long, default_value_t = SEED)]
     seed: u64,
-    /// Where the table goes [default: docs/validation; target/validate for trials]
+    /// Directory of the table [default: docs/validation; target/validate for trials]
     #[arg(long)]
     out: Option<PathBuf>,
 }
