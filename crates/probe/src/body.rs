@@ -85,6 +85,13 @@ impl Body {
         (is_less && self.findings.iter().any(is_unknown)).then_some(bound)
     }
 
+    /// [`Body::capacity_bound`] beside the capacity that the drive reports, in a sentence without a full stop.
+    pub fn bound_in_words(&self) -> Option<String> {
+        let (bound, reported) = (self.capacity_bound()?, self.target.capacity_bytes);
+        let (bound, reported) = (bound.about(), reported.about());
+        Some(format!("holds at most {bound} of the {reported} it reports; do not use it"))
+    }
+
     /// Places of partitions that begin, or whose clusters begin, within an erase block; `None` where there are none.
     pub fn off_grid(&self) -> Option<&str> {
         let is_off = |advice: &&Advice| advice.topic == Subject::Partitions;

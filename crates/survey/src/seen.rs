@@ -1,7 +1,7 @@
 //! What the parts of a survey saw, all in one place.
 
 use block::health::Health;
-use block::{Bytes, DriveInfo, Stack};
+use block::{DriveInfo, Stack};
 use mark::Direction;
 use probe::{Finding, Name, Verdict};
 
@@ -23,20 +23,21 @@ pub struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// What probes said of `name`: an answer that decides, else the last one that does not.
+    /// The answer of probes about `name`, with the body that it stands in: one that decides, else the last one that does not.
+    pub fn answer(&self, name: Name) -> Option<(&probe::Body, &Finding)> {
+        let said = || self.probes.iter().filter_map(|body| Some((*body, body.finding(name)?)));
+        let decides = |(_, finding): &(&probe::Body, &Finding)| finding.verdict != Verdict::Unknown;
+        said().find(decides).or_else(|| said().next_back())
+    }
+
+    /// [`Seen::answer`] by itself.
     pub fn finding(&self, name: Name) -> Option<&Finding> {
-        let said = || self.probes.iter().filter_map(|body| body.finding(name));
-        said().find(|finding| finding.verdict != Verdict::Unknown).or_else(|| said().next_back())
+        self.answer(name).map(|(_, finding)| finding)
     }
 
     /// The value that probes found for `name`.
     pub fn value(&self, name: Name) -> Option<u64> {
         self.finding(name).filter(|finding| finding.verdict == Verdict::Found)?.value
-    }
-
-    /// The most that the drive can hold, where its addresses were seen to wrap.
-    pub fn capacity_bound(&self) -> Option<Bytes> {
-        self.probes.iter().find_map(|body| body.capacity_bound())
     }
 
     /// The test of the quick benchmark with this name and direction.

@@ -29,7 +29,7 @@ pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
         return Vec::new();
     }
     let answers = ANSWERS.iter().filter_map(|(topic, name, about)| {
-        let finding = seen.finding(*name)?;
+        let (body, finding) = seen.answer(*name)?;
         let words = |value| words(*topic, value, seen);
         let mut said = of_finding(*topic, finding, words);
         // All flash is erased in blocks and programmed in pages: that none shows is not that there is none.
@@ -38,26 +38,10 @@ pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
             said = Conclusion::unknown(*topic, why).seen("probe", finding.reason.clone());
         }
         said.advice = advice(seen, about);
-        Some(match (topic, finding.value) {
-            (Topic::RealCapacity, Some(value)) if value < seen.target.capacity_bytes.0 => {
-                said.assessed(Assessment::Bad)
-            }
-            (Topic::RealCapacity, Some(_)) if finding.confidence.is_some() => {
-                said.assessed(Assessment::Good)
-            }
-            (Topic::RealCapacity, None) => match seen.capacity_bound() {
-                Some(bound) => Conclusion {
-                    statement: format!(
-                        "holds at most {} of the {} it reports; do not use it",
-                        bound.about(),
-                        seen.target.capacity_bytes.about()
-                    ),
-                    ..said.assessed(Assessment::Bad)
-                },
-                None => said,
-            },
-            _ => said,
-        })
+        let bound = body.bound_in_words().filter(|_| *name == Name::RealCapacity);
+        let statement = bound.unwrap_or(said.statement);
+        said = Conclusion { statement, ..said };
+        Some(said.assessed(body.assessment(finding)))
     });
     answers.chain(partitions(seen)).chain(parallelism(seen)).collect()
 }

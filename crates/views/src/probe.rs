@@ -114,13 +114,8 @@ fn warning(body: &Body) -> Option<String> {
     let found = body.smaller_capacity().map(|found| counterfeit(found, reported));
     let lost = || body.evidence.full.as_ref().and_then(full::lost);
     let damaged = || Some(format!("DAMAGED OR COUNTERFEIT: {}; do not use it", lost()?));
-    let found = found.or_else(damaged).or_else(|| {
-        let (bound, reported) = (body.capacity_bound()?, number::bytes(reported.0 as f64));
-        let bound = number::bytes(bound.0 as f64);
-        Some(format!(
-            "COUNTERFEIT: holds at most {bound} of the {reported} it reports; do not use it"
-        ))
-    });
+    let bounded = || Some(format!("COUNTERFEIT: {}", body.bound_in_words()?));
+    let found = found.or_else(damaged).or_else(bounded);
     found.or_else(|| Some(format!("PARTITION OFFSET: {}", body.off_grid()?)))
 }
 

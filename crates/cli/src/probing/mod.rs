@@ -34,6 +34,7 @@ use crate::exit::Exit;
 use crate::recorded::of_printed;
 use crate::records::{self, Next as Then};
 use crate::{files, messages};
+use stats::Assessment;
 
 /// The form of a probing's body.
 pub use documents::instrument::PROBE as SCHEMA;
@@ -367,8 +368,9 @@ impl Made<'_> {
         if let Some(halt) = self.broken {
             return Err(anyhow!(halt).context(body.target.name.clone()));
         }
-        let is_fake = body.smaller_capacity().or(body.capacity_bound()).is_some();
-        let is_no = is_fake || body.off_grid().is_some() || body.found_nothing();
+        let is_bad = |finding| body.assessment(finding) == Assessment::Bad;
+        let is_no =
+            body.findings.iter().any(is_bad) || body.off_grid().is_some() || body.found_nothing();
         Ok(match (body.interrupted, is_no) {
             (true, _) => Exit::Interrupted,
             (false, true) => Exit::No,
