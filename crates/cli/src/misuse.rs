@@ -82,12 +82,14 @@ pub fn tell(error: &mut clap::Error) -> Result<Exit> {
 /// # Errors
 /// Names the virtual drive.
 pub fn check_target(target: &Path) -> Result<()> {
-    let name = target.to_string_lossy();
-    let model = name.split('?').next().unwrap_or_default();
-    if !target.exists() && sim::list().iter().any(|known| known.name == model) {
-        bail!("{name}: no such file or device\nhint: did you mean sim:{name}?");
+    match TargetSpec::meant(target) {
+        Some(meant) => bail!(
+            "{}: no such file or device\nhint: did you mean {}?",
+            target.display(),
+            meant.as_str()
+        ),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// `text` with the cause of `error` said in words, where it is said in those of the language that this is written in.

@@ -44,6 +44,14 @@ impl TargetSpec {
         argument.to_str().map(TargetSpec::of)
     }
 
+    /// The virtual drive that was meant, where its name was typed without `sim:` and nothing else has that name.
+    pub fn meant(argument: &Path) -> Option<TargetSpec> {
+        let name = argument.to_str()?;
+        let model = name.split('?').next()?;
+        let is_model = sim::list().iter().any(|known| known.name == model);
+        (is_model && !argument.exists()).then(|| TargetSpec::Virtual(VirtualSpec::of_model(name)))
+    }
+
     /// The name as it was typed.
     pub fn as_str(&self) -> &str {
         match self {
