@@ -363,10 +363,7 @@ pub fn run(options: &Options) -> Result<bool> {
         ),
     ];
     let holds = claims.iter().all(|(_, holds)| *holds);
-    let claims: String = claims.iter().fold(String::new(), |mut text, (claim, holds)| {
-        let _ = writeln!(text, "- {claim}: {}", if *holds { "holds" } else { "**does not hold**" });
-        text
-    });
+    let claims = sheet::claims(&claims);
     let head = sheet::provenance(
         &commit,
         &Machine::here(),

@@ -317,10 +317,7 @@ pub fn run(options: &Options) -> Result<bool> {
         ),
     ];
     let holds = claims.iter().all(|(_, holds)| *holds);
-    let claims: String = claims.iter().fold(String::new(), |mut text, (claim, holds)| {
-        let _ = writeln!(text, "- {claim}: {}", if *holds { "holds" } else { "**does not hold**" });
-        text
-    });
+    let claims = sheet::claims(&claims);
     let path = out.join("outlook.csv");
     fs::write(&path, csv(&fixed, &by_verdict))
         .with_context(|| format!("{}: cannot be written", path.display()))?;

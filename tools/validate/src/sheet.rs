@@ -54,6 +54,15 @@ pub fn provenance(commit: &str, machine: &Machine, raw: &str, more: &[(&str, Str
     text
 }
 
+/// A list of claims, and whether each holds.
+pub fn claims(claims: &[(String, bool)]) -> String {
+    let mut text = String::new();
+    for (claim, holds) in claims {
+        let _ = writeln!(text, "- {claim}: {}", if *holds { "holds" } else { "**does not hold**" });
+    }
+    text
+}
+
 /// A table; all columns but the first `left` are numbers.
 pub fn table(left: usize, head: &[&str], rows: &[Vec<String>]) -> String {
     let mut text = String::new();
