@@ -138,7 +138,7 @@ pub struct ScratchFile {
 /// What to do where a file does not fit.
 fn less(available: Bytes, reserve: Bytes) -> &'static str {
     match available > reserve {
-        true => "take a smaller one (--size), or another directory",
+        true => "take a smaller one (--size; -c of diskspd), or another directory",
         false => "make room, take another directory, or name a file that is there: it is read",
     }
 }
