@@ -199,7 +199,7 @@ fn index(op: Op) -> usize {
 }
 
 /// A fiftieth of the phase, between 10 ms and 1 s, in whole 10 ms; 100 ms when the phase has no time limit.
-fn slice_for(phase: &Phase) -> Nanos {
+pub(crate) fn slice_for(phase: &Phase) -> Nanos {
     let planned = phase.stop.after.unwrap_or(Nanos::secs(5));
     let steps = (planned.0 / 50 / 10_000_000).clamp(1, 100);
     Nanos::millis(10 * steps)

@@ -9,13 +9,13 @@ use workload::plan::{Arrival, Phase, Region, Step, Stop};
 use workload::rng::Rng;
 use workload::stream::{Access, SharedCursors, Stream};
 
-use crate::recorder::{Recorder, Seen};
+use crate::recorder::{Recorder, Seen, slice_for};
 use crate::samples::{Failure, FailureKind, PhaseSamples, Sample, Totals};
 
 /// Accesses generated ahead of the loop at a time.
 const BATCH: usize = 64;
 
-/// A phase is put off by this part of its time.
+/// A phase is put off by this part of its time, rounded up to whole slices of its series.
 const STRETCH: u64 = 4;
 
 /// What a slot's outstanding request was, or, between requests, since when the slot is free.
@@ -85,7 +85,8 @@ impl Leg {
     fn put_off(&mut self, now: Time) {
         let Some(after) = self.phase.stop.after else { return };
         while now >= self.end && self.end < self.latest && self.completed.ios < self.least_ios {
-            self.end = (self.end + Nanos(after.0.div_ceil(STRETCH))).min(self.latest);
+            let stretch = after.0.div_ceil(STRETCH).next_multiple_of(slice_for(&self.phase).0);
+            self.end = (self.end + Nanos(stretch)).min(self.latest);
         }
     }
 }

@@ -84,6 +84,19 @@ fn a_window_counts_what_completed_inside_it() {
     assert!(warm_up.latency().is_empty(), "latencies of a warm-up are not kept");
 }
 
+// Breaks when a phase that is put off ends within a slice of its series: the I/Os after the last whole slice are in the
+// run's figures and in no row of its series.
+#[test]
+fn a_phase_that_is_put_off_is_whole_slices_long() {
+    let mut drive = Metronome::new(1, Nanos::millis(2));
+    let stop = Stop { at_least_ios: Some(64), ..after(Nanos::millis(100)) };
+    let samples = run(&mut drive, &step(1, vec![phase("measure", true, 1, stop)]));
+    let measured = &samples.phases[0];
+    assert!(measured.ios() >= 64 && measured.window > Nanos::millis(100), "{measured:?}");
+    assert_eq!(measured.window.0 % measured.series.slice.0, 0);
+    assert_eq!(measured.series.ios.iter().sum::<u64>(), measured.ios());
+}
+
 // Breaks when the I/Os that are out as a window ends are left out of its depth: of a drive that needs longer for an I/O
 // than the window lasts, they are all there is.
 #[test]
