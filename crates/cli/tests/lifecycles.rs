@@ -40,7 +40,7 @@ fn lives(dir: &Path) -> Vec<Life> {
     let load = "--tests=RND4KQ1T1 --runs=6 --seed=5";
     let play = "--format=mqsim --seed=7";
     vec![
-        life("drivescope.mark/1", &VIRTUAL.join(" "), Some("run")),
+        life("drivescope.mark/1", &VIRTUAL.join(" "), Some("mark")),
         life(
             "drivescope.mark/1",
             "sweep sim:hdd-wd --vary=depth=1,4 --base=RND4KQ1T1 --runs=4 --seed=7 --duration=200ms --warm-up=50ms --pause=50ms",
