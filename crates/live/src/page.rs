@@ -38,8 +38,18 @@ pub fn screen(model: &Model, passed: Duration) -> Screen {
 
 /// The current activity.
 fn doing(model: &Model) -> String {
+    let Some(words) = at_hand(model) else { return "getting ready".to_owned() };
+    let Some(step) = model.step.as_ref().filter(|_| model.preparing.is_none()) else {
+        return words;
+    };
+    let of = if model.is_open { String::new() } else { format!(" of {}", step.positions) };
+    format!("step {}{of}: {words}", step.position + 1)
+}
+
+/// The work before the first step, or the step at hand; `None` before either.
+pub(crate) fn at_hand(model: &Model) -> Option<String> {
     if let Some((what, done, total)) = &model.preparing {
-        return match (*done, *total) {
+        return Some(match (*done, *total) {
             // A purge reports no position.
             (Bytes::ZERO, _) => what.clone(),
             (done, total) => format!(
@@ -47,13 +57,12 @@ fn doing(model: &Model) -> String {
                 number::bytes(done.0 as f64),
                 number::bytes(total.0 as f64)
             ),
-        };
+        });
     }
-    let Some(step) = &model.step else { return "getting ready".to_owned() };
-    let of = if model.is_open { String::new() } else { format!(" of {}", step.positions) };
+    let step = model.step.as_ref()?;
     let run = if model.is_once { String::new() } else { format!(", run {}", step.run + 1) };
     let phase = if step.phase.is_empty() { String::new() } else { format!(" ({})", step.phase) };
-    format!("step {}{of}: {}{run}{phase}", step.position + 1, step.name)
+    Some(format!("{}{run}{phase}", step.name))
 }
 
 /// The rate now, and all that was moved.

@@ -13,6 +13,7 @@ use runner::messages;
 
 use crate::keys::Keys;
 use crate::model::Model;
+use crate::page;
 use crate::view::{Display, Live};
 
 /// Progress of a run.
@@ -153,14 +154,10 @@ impl Line {
     }
 
     fn show(&self) {
-        let Some(step) = &self.model.step else { return };
-        let run =
-            if self.model.is_once { String::new() } else { format!(", run {}", step.run + 1) };
-        let phase = if step.phase.is_empty() { "" } else { &format!(" ({})", step.phase) };
+        let Some(work) = page::at_hand(&self.model) else { return };
         let key = if matches!(self.keys, LineKeys::Now(Some(_))) { "   l: live view" } else { "" };
         let mut lines = self.rate();
-        let step = format!("{}{run}{phase}{key}", step.name);
-        for line in [&step].into_iter().chain(&self.notes) {
+        for line in [&(work + key)].into_iter().chain(&self.notes) {
             lines += "\n        ";
             lines += line;
         }
@@ -241,9 +238,9 @@ impl RunSink for Line {
         }
         self.model.event(event, self.began.elapsed());
         match event {
-            Event::Preparing { what, done_bytes, total_bytes } => {
+            Event::Preparing { done_bytes, total_bytes, .. } => {
                 self.bar.set(done_bytes.0 >> 20, total_bytes.0 >> 20);
-                self.bar.set_message(None, &format!("{what}, MiB"));
+                self.show();
             }
             Event::StepStarted { position, positions, .. } => {
                 self.bar.set(u64::from(*position), u64::from(*positions));
