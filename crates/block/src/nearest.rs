@@ -2,23 +2,9 @@
 
 /// The one of `known` that takes the fewest changes of letters to become `name`, if these are half of its letters at most.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let known = known.into_iter().map(|known| (changes(name, known), known));
+    let known = known.into_iter().map(|known| (strsim::osa_distance(name, known), known));
     let (changes, known) = known.min()?;
     (2 * changes <= known.len()).then_some(known)
-}
-
-/// Letters that are put in, left out or changed between two names.
-fn changes(from: &str, to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (index, letter) in from.bytes().enumerate() {
-        let mut corner = std::mem::replace(&mut row[0], index + 1);
-        for (at, other) in to.bytes().enumerate() {
-            let changed = corner + usize::from(letter != other);
-            corner = row[at + 1];
-            row[at + 1] = changed.min(row[at] + 1).min(corner + 1);
-        }
-    }
-    row[to.len()]
 }
 
 #[cfg(test)]
