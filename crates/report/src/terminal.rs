@@ -108,7 +108,7 @@ const INTERVAL: usize = 12;
 pub(crate) struct Page {
     pub(crate) text: Styled,
     style: Style,
-    /// Reasons of withdrawn numbers that were printed, each with the row that it is printed in.
+    /// Reasons of withdrawn numbers of the group at hand, each with the row that it is printed in.
     withdrawn: Vec<(String, String)>,
 }
 
@@ -148,6 +148,7 @@ impl Page {
     }
 
     fn group(&mut self, group: &Group) {
+        self.withdrawn.clear();
         let cells = group.rows.iter().find_map(|row| match &row.standing {
             Standing::Stands(cells) => Some(cells),
             Standing::Withdrawn { .. } | Standing::Open(_) => None,
