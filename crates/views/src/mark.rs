@@ -28,7 +28,7 @@ pub fn sheet(verb: &str, body: &Body, rate: RateUnit) -> Sheet {
 /// Doubts. Of a plan from a file it is the plan that has to be another: `run` has none of the flags that make one.
 fn caveats(verb: &str, body: &Body) -> Vec<Caveat> {
     match verb {
-        "run" => remedies::with_flags_of("make the plan anew with drivescope plan", &body.caveats),
+        "run" => remedies::with_flags_of("make a new plan with drivescope plan", &body.caveats),
         _ => remedies::written(&body.caveats),
     }
 }
@@ -40,20 +40,28 @@ pub fn headline(body: &Body) -> String {
     }
     let confirmed = |test: &&Test| test.reliability() == Reliability::Confirmed;
     let stand = match &body.imported {
-        Some(imported) => format!("as {} tells", imported.tool),
+        Some(imported) => format!("as {} reports", imported.tool),
         None => {
             let confirmed = body.tests.iter().filter(confirmed).count();
             format!("{confirmed} of {} confirmed", number::counted(body.tests.len(), "result"))
         }
     };
-    let first = body.tests.iter().find(|t| t.headline);
-    match first.and_then(|test| Some((test, test.mb_s.quantity(Unit::MbPerS)?))) {
+    match first_rates(body) {
         None => stand,
-        Some((test, rate)) => {
-            let rate = number::value(&rate, RateUnit::Mb);
-            format!("{} {} {rate} MB/s; {stand}", test.name, test.op)
-        }
+        Some(rates) => format!("{rates}; {stand}"),
     }
+}
+
+/// The first test whose number is shown, with its rates: `SEQ1M Q8T1 read 3360 MB/s, write 655 MB/s`.
+pub fn first_rates(body: &Body) -> Option<String> {
+    let mut shown = body.tests.iter().filter(|test| test.headline).peekable();
+    let name = &shown.peek()?.name;
+    let rate = |test: &Test| {
+        let rate = number::value(&test.mb_s.quantity(Unit::MbPerS)?, RateUnit::Mb);
+        Some(format!("{} {rate} MB/s", test.op))
+    };
+    let rates: Vec<String> = shown.filter(|test| test.name == *name).filter_map(rate).collect();
+    (!rates.is_empty()).then(|| format!("{name} {}", rates.join(", ")))
 }
 
 fn subject(body: &Body) -> String {
@@ -121,7 +129,7 @@ fn cache(found: &Found) -> String {
         }
         (Some(served), None) => format!("{} served again, or more", served.human()),
         (None, Some(not)) => format!("{} not served again", not.human()),
-        (None, None) => "not told".to_owned(),
+        (None, None) => "unknown".to_owned(),
     };
     let spent = number::bytes(found.read_bytes.0 as f64);
     let what = match found.answer {
@@ -132,7 +140,7 @@ fn cache(found: &Found) -> String {
         ),
         answer => answer.word().to_owned(),
     };
-    format!("drive's cache: {what} ({spent} read to tell)")
+    format!("drive's cache: {what} (read {spent} to probe it)")
 }
 
 /// A table per direction, in the order of the tests.

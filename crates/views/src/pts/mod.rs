@@ -3,6 +3,7 @@
 pub mod charts;
 mod csv;
 pub mod pages;
+mod results;
 mod tables;
 mod verdicts;
 
@@ -17,6 +18,7 @@ use report::{Entry, Listing, Style, Styled, Tables, Tone, number, render_tables}
 use stats::steady::{State, Verdict};
 
 pub use csv::csv;
+pub use results::headline;
 use verdicts::state_words;
 
 /// Rows of a table that a terminal shows; all are in JSON, CSV and the report.
@@ -24,29 +26,6 @@ const ROWS_MAX: usize = 12;
 /// Tables whose rows are samples over time: shown as a plot.
 const SERIES: [&str; 6] =
     ["samples", "curve", "series", "preconditioning", "between_rounds", "long"];
-
-/// The result in one line.
-pub fn headline(bodies: &[Body]) -> String {
-    let of = |body: &Body| {
-        let word = match (&body.steady, body.is_whole) {
-            (_, false) => "broken off",
-            (Some(steady), _) => steady.ours.state.text(|state| match state {
-                State::Fresh => "not steady: still fresh",
-                State::Transition => "not steady: in transition",
-                State::Throttled => "not steady: throttled",
-                State::Drifting => "not steady: drifting",
-                State::Stepped => "not steady: stepped",
-                State::Telegraph => "not steady: telegraph-like",
-                State::Inconclusive | State::Steady | State::Periodic | State::NeverSteady => {
-                    state_words(state)
-                }
-            }),
-            (None, _) => "done",
-        };
-        format!("{} {word}", body.test.word())
-    };
-    bodies.iter().map(of).collect::<Vec<_>>().join(", ")
-}
 
 /// How a test stands, in two lines: the course of what is tracked, then the verdicts and the time that is left.
 pub fn standing(standing: &Standing) -> [String; 2] {
@@ -56,7 +35,7 @@ pub fn standing(standing: &Standing) -> [String; 2] {
     let time = |Nanos(ns): Nanos| duration(ns as f64 / 1e9);
     let left = match (standing.left.least, standing.left.most) {
         (Nanos::ZERO, Some(Nanos::ZERO)) => String::new(),
-        (Nanos::ZERO, None) => "; nobody can tell how long yet".to_owned(),
+        (Nanos::ZERO, None) => "; time left unknown".to_owned(),
         (least, None) => format!("; {} left at least", time(least)),
         (least, Some(most)) if least == most => format!("; {} left", time(most)),
         (least, Some(most)) => format!("; {} to {} left", time(least), time(most)),

@@ -70,9 +70,8 @@ fn of_run(
             let style = Style { rate, ..Style::default() };
             let laying = laid(recorded, rate).laying(style);
             let mut blocks = laying.blocks;
-            let is_answered = matches!(found, ResultBody::Survey(_) | ResultBody::Probe(_));
-            if let Some(Block::Heading(words)) = blocks.first_mut().filter(|_| is_answered) {
-                words.clone_from(&recorded.headline);
+            if let Some(Block::Heading(words)) = blocks.first_mut() {
+                *words = answer(recorded, words);
             }
             // The answer, and what it is seen by; then the numbers.
             let is_answer = |block: &&Block| matches!(block, Block::Heading(_));
@@ -100,6 +99,18 @@ fn of_run(
     }
     pages.push(about::page(recorded, &part));
     pages
+}
+
+/// The answer that a page begins with, where the result is closed by `closing`.
+fn answer(recorded: &Recorded, closing: &str) -> String {
+    match &recorded.found {
+        ResultBody::Survey(_) | ResultBody::Probe(_) => recorded.headline.clone(),
+        ResultBody::Mark(body, _) => match crate::mark::first_rates(body) {
+            Some(rates) => format!("{rates}. {closing}"),
+            None => closing.to_owned(),
+        },
+        _ => closing.to_owned(),
+    }
 }
 
 /// The charts that a page begins with: of a mark throughput and latency by test, else the most telling, of what is compared all.
