@@ -73,7 +73,7 @@ pub fn foresee(said: Consent<'_>, path: &Path, bytes_to_write: Option<Bytes>) ->
 /// allowed as far as it can be looked at.
 pub fn flags_for(name: &str) -> String {
     known_flags(name).unwrap_or_else(|| {
-        "--write --consent WORD, and `drivescope devices` tells the word".to_owned()
+        "--write --consent WORD, and `drivescope devices` shows the word".to_owned()
     })
 }
 

@@ -48,7 +48,7 @@ pub fn mark_of(run: &Run) -> Result<Option<Document<mark::Body>>> {
     let Some(document) = run.document.clone() else { return Ok(None) };
     let read = Document::decode(document);
     read.map(Some)
-        .with_context(|| format!("{}: its document.json is no {}", run.id, instrument::MARK))
+        .with_context(|| format!("{}: its document.json is not a {}", run.id, instrument::MARK))
 }
 
 /// The verb that goes on with `run`, which has not come to its end.
@@ -297,7 +297,7 @@ pub fn tell_to_make_anew() {
 
 fn to_make_anew(words: &[String]) -> String {
     let words = without_consent(&with_new_files(words));
-    format!("to make it anew: drivescope {}", block::command_line(&words))
+    format!("to make it again: drivescope {}", block::command_line(&words))
 }
 
 /// A command with names that are free for the files that it writes and that are there by now.
@@ -343,8 +343,8 @@ fn anew(run: &Run) -> String {
     // It was made by the command of a survey, or ended by one that went on with it.
     let words: Vec<String> = verb.split(' ').chain([target.as_str()]).map(str::to_owned).collect();
     match target.is_empty() {
-        true => "measure anew".to_owned(),
-        false => format!("to make it anew: drivescope {}", block::command_line(&words)),
+        true => "measure again".to_owned(),
+        false => format!("to make it again: drivescope {}", block::command_line(&words)),
     }
 }
 

@@ -29,7 +29,7 @@ fn pair(ran: &Ran) -> Value {
     tests[0]["pairs"][0].clone()
 }
 
-// The two disks of the document that asked for this: breaks when they cannot be told apart, or when two of one kind are.
+// The two disks of the document that asked for this: breaks when they cannot be distinguished, or when two of one kind are.
 #[test]
 fn disks_that_differ_are_told_apart_and_twins_are_not() {
     let runs = scratch_dir();

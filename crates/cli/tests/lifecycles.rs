@@ -163,7 +163,7 @@ fn outlived(life: &Life, dice: &mut Dice, span: std::time::Duration, whole: &str
         let shown = at(runs.path(), &["runs", "show", &id]);
         let said: Vec<&str> = shown.stdout.split_whitespace().collect();
         let said = said.join(" ");
-        assert!(said.contains("to make it anew: drivescope"), "{name}, {moment:?}: {said}");
+        assert!(said.contains("to make it again: drivescope"), "{name}, {moment:?}: {said}");
         assert!(said.contains(&life.words[0]), "{name}: {said}");
         return Became::ToBeMadeAgain;
     };

@@ -188,7 +188,7 @@ fn the_scenarios_have_these_lines() {
         }
         assert!(
             held.trim() == lines.trim(),
-            "{name}: its lines are not those of the commands; make them anew with {RENEW}=overwrite"
+            "{name}: its lines are not those of the commands; make them again with {RENEW}=overwrite"
         );
     }
 }

@@ -219,7 +219,7 @@ fn what_a_drive_ended_is_recorded_as_far_as_it_came() {
         let flags = ["--format=mqsim", "--seed=7", "--no-progress"];
         let args = [&["trace", verb, name], targets, &flags, other].concat();
         let ran = at(runs.path(), &args).exits(2).says(&["1 I/O failed", "is no longer there"]);
-        assert!(ran.stderr.contains("to make it anew: drivescope trace"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("to make it again: drivescope trace"), "{}", ran.stderr);
         let record = only(runs.path());
         let shown = at(runs.path(), &["runs", "show", "last"]);
         if verb == "replay" {

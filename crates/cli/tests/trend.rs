@@ -86,7 +86,7 @@ fn a_drive_that_is_what_it_was_is_not() {
     let place = few.path().to_str().unwrap();
     import(&STILL[..5], few.path(), |_, _| ());
     let ran = run(["trend", DRIVE, "--runs-dir", place]);
-    ran.exits(0).prints(&["5 runs are too few; 1 more would tell", "No test was made 6 times"]);
+    ran.exits(0).prints(&["5 runs are too few; 1 more would decide", "No test was made 6 times"]);
 }
 
 // Held together, a drive that was formatted and one that was replaced would have become slower or faster.

@@ -126,7 +126,7 @@ pub fn of_several(body: &mut Body, kinds: &[DriveKind]) {
     if real < 2 || body.target.kind == DriveKind::Virtual {
         return;
     }
-    let reason = "several targets were loaded at once, and what was counted is not told apart";
+    let reason = "several targets were loaded at once, and the counts are not separate";
     for test in &mut body.tests {
         for proof in [&mut test.proofs.reached, &mut test.proofs.undisturbed] {
             *proof = Proof::new(Verdict::Unprovable, reason);

@@ -212,7 +212,7 @@ impl Environment for RealEnvironment {
             syscalls::process_cpu().map_err(|error| keep("process_cpu", error.to_string())).ok();
         let run_delay_ns = crate::drive::run_delay();
         if run_delay_ns.is_none() {
-            let why = "the kernel does not tell it in /proc/thread-self/schedstat (it does with \
+            let why = "the kernel does not report it in /proc/thread-self/schedstat (it does with \
                        CONFIG_SCHEDSTATS, or with CONFIG_TASK_DELAY_ACCT and booted with delayacct)";
             keep("run_delay", why.to_owned());
         }

@@ -55,7 +55,7 @@ pub fn within(file: &File, offset: Bytes, length: Bytes) -> Extents {
         Some(libc::EOPNOTSUPP | libc::ENOTTY | libc::ENOSYS | libc::EINVAL) => by_seek(file, part),
         _ => Err(error),
     });
-    answer.unwrap_or_else(|error| unknown(format!("the filesystem does not tell: {error}")))
+    answer.unwrap_or_else(|error| unknown(format!("the filesystem does not report it: {error}")))
 }
 
 /// Layout of these parts of a file, in ascending order, taken together; and their places on the filesystem's device,

@@ -53,7 +53,7 @@ pub fn all_namespaces(roots: &Roots) -> io::Result<Vec<Mount>> {
     let understood: Option<Vec<Mount>> = lines.map(|line| parse_line(line, None)).collect();
     let mut mounts = understood
         .filter(|mounts| !mounts.is_empty())
-        .ok_or_else(|| named(&path, "it does not tell every mount"))?;
+        .ok_or_else(|| named(&path, "it does not list every mount"))?;
     let mut known: BTreeSet<PathBuf> = BTreeSet::new();
     known.extend(fs::read_link(roots.proc.join("self/ns/mnt")).ok());
     for name in names_in(&roots.proc) {

@@ -34,7 +34,7 @@ pub(crate) fn by_mincore(file: &File) -> Result<PageCache, String> {
         rustix::fs::AtFlags::EMPTY_PATH | rustix::fs::AtFlags::EACCESS,
     );
     if meta.uid() != rustix::process::geteuid().as_raw() && may_write.is_err() {
-        return Err("mincore tells the truth only to who may write the file".to_owned());
+        return Err("mincore reports truly only to users who may write the file".to_owned());
     }
     let len = if meta.file_type().is_block_device() {
         rustix::fs::seek(file, rustix::fs::SeekFrom::End(0)).map_err(|error| error.to_string())?

@@ -89,7 +89,7 @@ pub enum ScratchError {
     Exists(PathBuf),
     /// The user asked to stop; the file was removed.
     #[error(
-        "stopped while the test file was written; it was removed, and the same command begins anew"
+        "stopped while the test file was written; it was removed, and the same command starts again"
     )]
     Cancelled,
     /// The filesystem does not make files that are written in place on request.

@@ -92,7 +92,7 @@ fn times(model: &Model, passed: Duration) -> String {
             Left { least, most: None } => format!("{} left at least", ours(least)),
         }
     });
-    let left = left.unwrap_or_else(|| "nobody can tell yet how long it goes on".to_owned());
+    let left = left.unwrap_or_else(|| "time left unknown".to_owned());
     let own = match model.is_virtual {
         true => format!(" (on the drive's clock {})", clock(model.spent().as_secs_f64())),
         false => String::new(),
@@ -283,7 +283,7 @@ mod tests {
         assert!(shown.contains("I/O rate") && shown.contains("Time of I/O"), "{shown}");
         let dots = shown.chars().filter(|c| ('\u{2801}'..='\u{28ff}').contains(c)).count();
         assert!(dots > 30, "{dots} cells of braille:\n{shown}");
-        assert!(shown.contains("nobody can tell yet how long it goes on"), "{shown}");
+        assert!(shown.contains("time left unknown"), "{shown}");
     }
 
     // Breaks when a disturbance or a failed request is not shown while there is time to do something about it.

@@ -345,7 +345,7 @@ fn settings(bodies: &[&Body]) -> Vec<String> {
         let told: Vec<&String> = values.iter().flatten().collect();
         told.windows(2).any(|pair| pair[0] != pair[1])
     };
-    let words = |value: &Option<String>| value.clone().unwrap_or_else(|| "not told".to_owned());
+    let words = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
     let told = columns.into_iter().filter(|(_, values)| differs(values));
     told.map(|(name, values)| {
         let values: Vec<String> = values.iter().map(words).collect();

@@ -136,7 +136,7 @@ fn target(sources: &[Source]) -> DriveInfo {
     let names: BTreeSet<Option<&str>> = sources.iter().map(|s| s.target.as_deref()).collect();
     let name = match names.into_iter().collect::<Vec<_>>().as_slice() {
         [Some(name)] => (*name).to_owned(),
-        _ => "a drive that the files do not tell".to_owned(),
+        _ => "a drive that the files do not name".to_owned(),
     };
     let is_device =
         name.starts_with("/dev/") || name.starts_with("\\\\.\\") || name.starts_with('#');
@@ -285,14 +285,14 @@ fn proofs(tool: &str, runs: usize) -> Proofs {
         _ => format!("that {runs} runs were of one drive in one state is in no file"),
     };
     Proofs {
-        reached: proof(format!("{tool} tells what it moved, and not what the drive served")),
+        reached: proof(format!("{tool} reports what it moved, not what the drive served")),
         pattern: proof(format!("the addresses that {tool} issued are not in the file")),
         steady: proof(
-            "totals do not tell how the run went on; judge asks what logs tell".to_owned(),
+            "totals do not show how the run changed over time; judge reads the logs".to_owned(),
         ),
         repeatable: proof(repeatable).with("n", runs as u64),
-        unhindered: proof(format!("whether {tool} was the limit is not told")),
-        undisturbed: proof("what else the drive and the machine did is not told".to_owned()),
+        unhindered: proof(format!("whether {tool} was the limit is unknown")),
+        undisturbed: proof("what else the drive and the machine did is unknown".to_owned()),
     }
 }
 
@@ -313,7 +313,7 @@ fn of_the_whole(origin: &Origin, told: &Told, sources: &[Source]) -> Vec<Caveat>
         caveats.push(Caveat::new(
             "direct_not_told",
             whole,
-            "whether the page cache was bypassed is not told by all files".to_owned(),
+            "not all files record whether the page cache was bypassed".to_owned(),
             Remedy::StateDirectIo { tool: origin.tool.clone(), log: origin.format.contains("log") },
         ));
     }

@@ -260,7 +260,7 @@ pub fn infer(evidence: &Evidence) -> Finding {
     }
     if (a - b).abs() > AGREE * a {
         return unknown(format!(
-            "bursts of writes are fast for {} and for {}: that is no memory, which is empty after a pause",
+            "bursts of writes are fast for {} and for {}: a memory would be empty after a pause",
             Bytes(a as u64).human(),
             Bytes(b as u64).human()
         ));

@@ -427,7 +427,7 @@ pub(crate) fn sample_name(position: u32, format: SamplesFormat) -> String {
 /// What a file of JSON says, or a word on what is wrong with it.
 pub(crate) fn json_of<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, RecordError> {
     serde_json::from_slice(bytes).map_err(|error| {
-        let what = if error.is_data() { "is not what it should be" } else { "is no JSON" };
+        let what = if error.is_data() { "is not what it should be" } else { "is not JSON" };
         RecordError::damaged(path, format!("{what}: {error}"))
     })
 }

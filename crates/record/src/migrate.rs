@@ -32,9 +32,10 @@ pub(crate) fn version(path: &Path, schema: Option<&str>) -> Result<usize, Record
             schema: schema.to_owned(),
             newest: SCHEMA,
         }),
-        _ => {
-            Err(RecordError::damaged(path, format!("has schema {schema:?}, which is no record's")))
-        }
+        _ => Err(RecordError::damaged(
+            path,
+            format!("has schema {schema:?}, which is not a record's"),
+        )),
     }
 }
 

@@ -89,7 +89,7 @@ impl<F: Files> Runs<F> {
         let lock = self.lock(id)?;
         let found = load::load(&self.files, &self.path(id), id)?;
         let why = match &found.run {
-            run if run.is_bare() => "it was imported as a document alone, which tells no plan",
+            run if run.is_bare() => "it was imported as a document alone, which has no plan",
             run if run.state == State::Finished => "it is finished",
             run => {
                 self.check(run, found.sums.as_ref())?;

@@ -86,7 +86,7 @@ impl Replayer {
         let survey = Survey::of(source, from, until)?;
         if let Some(reference) = settings.reference.as_ref().filter(|_| survey.has_completions()) {
             bail!(
-                "--reference {}: {} tells its own completions, so what was outstanding is known; leave it out",
+                "--reference {}: {} has its own completions, so what was outstanding is known; leave it out",
                 reference.target,
                 trace.path().display()
             );

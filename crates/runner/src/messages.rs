@@ -148,8 +148,8 @@ fn advice(causes: &str) -> Option<&'static str> {
         Errno::ISDIR => "name a file in it",
         Errno::LOOP => "symbolic links lead round in a circle",
         Errno::NAMETOOLONG => "take a shorter one",
-        Errno::BUSY => "something else holds it: lsblk and fuser -v tell what",
-        Errno::IO => "the drive reported an error: dmesg and drivescope health may tell more",
+        Errno::BUSY => "something else holds it: lsblk and fuser -v show what",
+        Errno::IO => "the drive reported an error: dmesg and drivescope health may show more",
         Errno::NODEV | Errno::NXIO | Errno::NOMEDIUM => {
             "it is gone, or without a medium: drivescope devices lists what is there"
         }

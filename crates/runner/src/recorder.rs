@@ -395,10 +395,8 @@ fn warn_of_the_same_drive(runs: &Runs, identity: &DriveIdentity) {
 /// When the record does not contain it.
 pub fn identity_of(run: &Run) -> Result<DriveIdentity> {
     let identity = run.envelope.drive.clone();
-    let identity =
-        identity.with_context(|| format!("{}: does not tell which drive it is of", run.id))?;
-    DriveIdentity::decode(identity)
-        .with_context(|| format!("{}: does not tell which drive it is of", run.id))
+    let identity = identity.with_context(|| format!("{}: does not name its drive", run.id))?;
+    DriveIdentity::decode(identity).with_context(|| format!("{}: does not name its drive", run.id))
 }
 
 /// Document of a recorded run of form `schema`; `None` when the run has no result.
@@ -408,5 +406,5 @@ pub fn identity_of(run: &Run) -> Result<DriveIdentity> {
 pub fn document_of<B: Decode>(run: &Run, schema: &str) -> Result<Option<Document<B>>> {
     let Some(document) = run.document.clone() else { return Ok(None) };
     let read = Document::decode(document);
-    read.map(Some).with_context(|| format!("{}: its document.json is no {schema}", run.id))
+    read.map(Some).with_context(|| format!("{}: its document.json is not a {schema}", run.id))
 }

@@ -16,7 +16,7 @@ pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
 }
 
 /// Each bit of a cell is read in a time of its own, so that pages lie in as many bands as a cell has bits. One band may
-/// be one bit, or a drive whose reads do not tell.
+/// be one bit, or a drive whose reads do not show it.
 fn cell_type(seen: &Seen<'_>) -> Option<Conclusion> {
     let topic = Topic::CellType;
     let bands = seen.finding(Name::CellBands)?;
@@ -52,7 +52,7 @@ fn slc_cache(seen: &Seen<'_>) -> Option<Conclusion> {
     });
     said.advice = advice(seen, &[Subject::Cache]);
     if finding.verdict == Verdict::None && may_have_been_full(seen) {
-        let why = "what was written before may have filled it: the drive is too small to tell";
+        let why = "what was written before may have filled it: the drive is too small to show it";
         return Some(
             Conclusion::unknown(Topic::SlcCache, why).seen("probe", finding.reason.clone()),
         );

@@ -20,7 +20,7 @@ fn of_drive(health: &Health) -> Conclusion {
         Standing::NotTold => {
             let why = health.missing.get("says_good").cloned();
             let why = why.unwrap_or_else(|| "it does not judge itself".to_owned());
-            Conclusion::unknown(topic, format!("{name} does not tell: {why}"))
+            Conclusion::unknown(topic, format!("{name} does not report it: {why}"))
         }
         standing => {
             let is_bad = |finding: &&Finding| finding.is_bad();
@@ -35,7 +35,7 @@ fn of_drive(health: &Health) -> Conclusion {
                 }
                 _ => (
                     "good",
-                    "it judges itself good, and nothing that it tells speaks against that"
+                    "it judges itself good, and nothing that it reports contradicts that"
                         .to_owned(),
                 ),
             };

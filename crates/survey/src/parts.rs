@@ -118,7 +118,7 @@ pub fn not_without_writing(sort: Sort) -> Option<LeftOut> {
         remedy: Some(
             match sort {
                 Sort::File => "--write, and --consent with the file's name; what it holds is lost",
-                _ => "--write --consent WORD, and drivescope devices tells the word; what it holds is lost",
+                _ => "--write --consent WORD, and drivescope devices shows the word; what it holds is lost",
             }
             .to_owned(),
         ),
@@ -228,7 +228,7 @@ fn saturate(
 ) -> Result<Allotted, (String, Option<&'static str>)> {
     if shown.queues != Some(true) {
         let why = match shown.queues {
-            Some(_) => "it serves one request at a time: of such a drive, its probes tell more",
+            Some(_) => "it serves one request at a time: of such a drive, its probes show more",
             None => "whether it serves many requests at once is not known",
         };
         return Err((why.to_owned(), None));

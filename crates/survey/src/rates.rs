@@ -188,7 +188,7 @@ fn tail(seen: &Seen<'_>) -> Option<Conclusion> {
         false => ("hundred", latency.p99),
     };
     if latency.p50 == 0 || reads < 100 {
-        return Some(Conclusion::unknown(topic, format!("{reads} reads are too few to tell")));
+        return Some(Conclusion::unknown(topic, format!("{reads} reads are too few to show it")));
     }
     let times = slow as f64 / latency.p50 as f64;
     let statement = format!(
@@ -202,7 +202,7 @@ fn tail(seen: &Seen<'_>) -> Option<Conclusion> {
         .seen("mark", format!("{reads} reads, one at a time"));
     Some(match times > LONG_TAIL {
         true => found.advise(
-            "whoever waits for many reads at once waits for the slow ones: judge it by its tail",
+            "programs that wait for many reads at once feel this latency, not the usual one",
         ),
         false => found,
     })

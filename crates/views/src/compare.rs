@@ -122,7 +122,7 @@ fn ranked(comparison: &Comparison, test: &ComparedTest) -> String {
         let how = match group.tie {
             Tie::Alone => "",
             Tie::Equivalent => " (equivalent)",
-            Tie::NotToldApart => " (not told apart)",
+            Tie::NotToldApart => " (not distinguished)",
         };
         format!("{ranks}: {}{how}", letters(&mut group.sides.into_iter()).join(", "))
     };
@@ -158,7 +158,7 @@ fn not_comparable(test: &ComparedTest, pair: &Pair, sides: &[Side]) -> Standing 
         |index: &usize| test.sides[*index].as_ref().is_some_and(|figures| !figures.headline);
     let first = [pair.to, pair.of].into_iter().find(is_withdrawn);
     let name = first.map(|index| sides[index].run_id.as_deref().unwrap_or(&sides[index].name));
-    let why = name.map(|name| format!("drivescope show {} tells why", quoted(name)));
+    let why = name.map(|name| format!("drivescope show {} shows why", quoted(name)));
     Standing::Withdrawn { reason, instead: why.unwrap_or_default() }
 }
 

@@ -74,7 +74,7 @@ fn notes(drive: &Health) -> Vec<(Tone, String)> {
         Standing::Attention => (Tone::Mixed, "attention: it has not failed, and see below"),
         Standing::Bad => (Tone::Bad, "bad: it fails, or says that it will"),
         Standing::NotTold => {
-            (Tone::Mixed, "not told: it does not judge itself, so neither good nor bad is known")
+            (Tone::Mixed, "unknown: it does not judge itself, so neither good nor bad is known")
         }
     };
     let graver = drive.findings.iter().filter_map(|f| Some((tone(f)?, sentence(f))));
@@ -299,7 +299,7 @@ fn mmc(detail: &MmcDetail, facts: &mut Facts) {
     add("made", detail.date.clone());
     add("manufacturer", detail.manufacturer_id.map(|id| format!("{id:#04x}")));
     let tenths = |told: u8| match told {
-        0 => "not told".to_owned(),
+        0 => "not reported".to_owned(),
         told @ 1..=10 => format!("{} to {}%", (told - 1) * 10, told * 10),
         _ => "more than 100%".to_owned(),
     };
@@ -323,7 +323,7 @@ fn not_told(missing: &BTreeMap<String, String>) -> Facts {
     by_reason.sort_by_key(|(_, names)| names.len() > NAMES_MAX);
     let line = |(why, names): (&str, Vec<String>)| {
         let names = if names.len() > NAMES_MAX { "all else".to_owned() } else { names.join(", ") };
-        ("not told".to_owned(), format!("{names}: {why}"))
+        ("not reported".to_owned(), format!("{names}: {why}"))
     };
     by_reason.into_iter().map(line).collect()
 }

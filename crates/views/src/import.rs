@@ -28,10 +28,10 @@ fn fact(parsed: &Parsed) -> String {
         Table::OpenAu(table) => {
             let units = match (table.nr, table.nr_from) {
                 (None, _) => {
-                    "an unknown count of units (a name such as nr3.txt tells it)".to_owned()
+                    "an unknown count of units (a name such as nr3.txt gives it)".to_owned()
                 }
                 (Some(nr), Some(Source::Order)) => format!(
-                    "{} by the file's place among those given (nr3.txt would tell it)",
+                    "{} by the file's place among those given (nr3.txt would give it)",
                     number::counted(nr as usize, "unit")
                 ),
                 (Some(nr), _) => number::counted(nr as usize, "unit"),

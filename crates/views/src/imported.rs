@@ -35,5 +35,5 @@ pub fn facts(imported: &Imported) -> Vec<String> {
 pub fn closing(imported: &Imported, tests: usize) -> String {
     let numbers =
         if tests == 1 { "The number is".to_owned() } else { format!("The {tests} numbers are") };
-    format!("{numbers} as {} tells; nothing proves what it did.", imported.tool)
+    format!("{numbers} as {} reports; nothing proves what it did.", imported.tool)
 }

@@ -175,7 +175,7 @@ fn slices(of: &TestRuns) -> Vec<LinePoint> {
 
 /// The latency that one I/O in so many exceeds, up to as many as there were.
 fn levels(body: &Body, op: &str, tests: &[Of<'_>]) -> Option<Chart> {
-    let x = Axis::new("One I/O in so many takes longer", Unit::Count).scaled(Scale::Log10);
+    let x = Axis::new("One I/O in N takes longer", Unit::Count).scaled(Scale::Log10);
     let y = Axis::new("Latency", Unit::Ns).scaled(Scale::Log10);
     let words = "of all counted I/Os: 10 is the 90th percentile, 1000 the 99.9th".to_owned();
     let mut chart = chart(body, titled(op, "latency by share of I/Os"), words, (x, y));

@@ -87,7 +87,7 @@ fn scattered(body: &Body, evidence: &Evidence) -> Option<Chart> {
         evidence.points.iter().filter(|point| point.part == Part::Beginning).collect();
     let end = points.iter().map(|point| point.offset + point.len).max()?;
     let subtitle = format!(
-        "mean of reads of {} at each place, bands told apart window by window",
+        "mean of reads of {} at each place, bands separated window by window",
         number::bytes(evidence.read_bytes as f64)
     );
     let axes = (Axis::new("Offset", Unit::Bytes), Axis::new("Access time", Unit::Ns));
@@ -201,7 +201,7 @@ fn opened(body: &Body, evidence: &open_au::Evidence) -> Option<Chart> {
         Axis::new("Size of a write", Unit::Bytes).scaled(Scale::Log2),
         Axis::new("Rate", Unit::MbPerS).scaled(Scale::Log10),
     );
-    let subtitle = "erase blocks written in turn, so many at once".to_owned();
+    let subtitle = "erase blocks written in turn, N at once".to_owned();
     let mut chart = chart(body, "Writing to several erase blocks", subtitle, axes);
     for (at, table) in tables.iter().enumerate() {
         let mut rows: Vec<_> = table.rows.iter().filter(|row| row.ns_per_io > 0.0).collect();

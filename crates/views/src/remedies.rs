@@ -103,7 +103,7 @@ fn wording(remedy: &Remedy, write_flags: &str) -> Wording {
         }
         Remedy::ShowRun { run_id, last_of_several } => {
             let of_them = if *last_of_several { ", for the last of them" } else { "" };
-            with_values(format!("drivescope runs show {run_id} tells why{of_them}"))
+            with_values(format!("drivescope runs show {run_id} shows why{of_them}"))
         }
         Remedy::WriteDriveOnce { drive, bytes, or_data_sheet } => with_values(format!(
             "write all {} of it once, which erases what it holds, and probe again: drivescope probe capacity {} --full \
@@ -117,7 +117,7 @@ fn wording(remedy: &Remedy, write_flags: &str) -> Wording {
             data_sheet(*or_data_sheet)
         )),
         Remedy::StateDirectIo { tool, log } => plain(match tool.as_str() {
-            "fio" if *log => "give fio's JSON beside its log, which does not tell it",
+            "fio" if *log => "give fio's JSON beside its log, which does not record it",
             "fio" => {
                 "give the option a value (direct=1): fio's JSON leaves out those without one, and is buffered by default"
             }

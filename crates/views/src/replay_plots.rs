@@ -101,7 +101,7 @@ fn lateness(body: &ReplayBody) -> Option<Chart> {
         layers.push(spans.and_then(|spans| line("kernel's Q − due", Hue::Green, spans)));
     }
     let layers: Vec<Layer> = layers.into_iter().flatten().collect();
-    let x = Axis::new("One request in so many is later", Unit::Count).scaled(Scale::Log10);
+    let x = Axis::new("One request in N is later", Unit::Count).scaled(Scale::Log10);
     let y = Axis::new("Lateness", Unit::Ns).scaled(Scale::Log10);
     let subtitle = "half of all, 99%, 99.9%, and the latest".to_owned();
     let title = "Fidelity: lateness by share of requests";

@@ -264,7 +264,7 @@ fn phases(body: &Body) -> Option<Chart> {
         let points = points.map(|(one_in, ns)| LinePoint::new(one_in, ns.max(1) as f64));
         layers.push(line(name, hue, Walk::Straight, points.collect()));
     }
-    let x = Axis::new("One I/O in so many takes longer", Unit::Count).scaled(Scale::Log10);
+    let x = Axis::new("One I/O in N takes longer", Unit::Count).scaled(Scale::Log10);
     let y = Axis::new("Time", Unit::Ns).scaled(Scale::Log10);
     let subtitle = "half of all, 99%, 99.9%, and the longest".to_owned();
     let any = !layers.is_empty();

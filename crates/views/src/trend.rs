@@ -109,7 +109,7 @@ fn row(history: &History, confidence: f64) -> Row {
         let missing = COURSE_MIN.saturating_sub(count);
         let are = if count == 1 { "is" } else { "are" };
         let runs = number::counted(count, "run");
-        let standing = Standing::Open(format!("{runs} {are} too few; {missing} more would tell"));
+        let standing = Standing::Open(format!("{runs} {are} too few; {missing} more would decide"));
         return Row { name, standing, detail: vec![], proofs: vec![] };
     };
     let rates = history.rates();

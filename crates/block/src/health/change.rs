@@ -54,7 +54,7 @@ pub enum ChangeError {
     },
     /// Nothing tells whether they are of one drive.
     #[error(
-        "{0} has no serial number: nothing tells that the earlier reading is of the same drive"
+        "{0} has no serial number: nothing shows that the earlier reading is of the same drive"
     )]
     Nameless(String),
 }

@@ -328,7 +328,7 @@ fn ata(detail: &AtaDetail, health: &Health, found: &mut Found) {
         found.warning(
             "pending_sectors",
             format!("{} could not be read", plural(sectors, "sector", "sectors")),
-            "check the data on it against a copy; writing the sectors anew replaces or heals them",
+            "check the data on it against a copy; writing the sectors again replaces or heals them",
         );
     }
     if let Some(sectors) = detail.reallocated_sectors.filter(|sectors| *sectors > 0) {

@@ -21,7 +21,7 @@ Examples:
   drivescope health commands:sda.commands      the same, without the drive
 
 Asking changes nothing on the drive, and wakes no disk that rests. A drive that
-does not judge itself is said to be \"not told\", and never good.
+does not judge itself is reported as \"unknown\", never as good.
 
 Exit codes: 0 done; 1 done, and a drive fails, says that it will, is worn out or
 has lost data; 2 wrong use or environment.")]

@@ -73,7 +73,9 @@ pub(super) fn cpus(text: &str) -> Result<Cpus, String> {
         let (from, to) = match (number(from), number(to)) {
             (Some(from), Some(to)) if from <= to => (from, to),
             _ => {
-                return Err(format!("`{item}` is no CPU; write numbers and ranges, such as 0,2-3"));
+                return Err(format!(
+                    "`{item}` is not a CPU; write numbers and ranges, such as 0,2-3"
+                ));
             }
         };
         // Of a range that nobody could hold, its first CPU out of reach is told.

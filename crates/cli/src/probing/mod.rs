@@ -133,7 +133,7 @@ impl<'a> Job<'a> {
         }
         if self.output.plot.is_some() && !tasks.iter().any(views::plots::is_drawn) {
             bail!(
-                "--plot: {} is told in words and numbers, and has no plot; leave it out",
+                "--plot: {} has results in words and numbers only, and no plot; leave it out",
                 self.verb
             );
         }

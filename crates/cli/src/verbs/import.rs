@@ -104,7 +104,7 @@ fn results(args: &ImportArgs) -> Result<Exit> {
         |source: &Source| source.bytes_per_s > 0.0 || source.bytes.is_some_and(|bytes| bytes > 0);
     if !sources.iter().any(has_bytes) {
         bail!(
-            "{}: tells I/Os and not how many bytes they are of; give the JSON of the run, or its log of rates (x_bw.1.log), \
+            "{}: has I/Os and not their bytes; give the JSON of the run, or its log of rates (x_bw.1.log), \
              too",
             first().map_or("the files", String::as_str)
         );
@@ -130,7 +130,7 @@ fn origin(read: &[Recorded]) -> Result<Origin> {
         if matches!(other.format, Format::Ezfio | Format::Tkperf) {
             let file = other.files.first().map_or("", String::as_str);
             bail!(
-                "{file}: is {}'s, which keeps no runs; what it says of the steady state, judge tells: drivescope judge {}",
+                "{file}: is {}'s, which keeps no runs; what it says of the steady state, judge shows: drivescope judge {}",
                 other.format.words(),
                 quoted(file)
             );

@@ -47,7 +47,7 @@ pub fn main(args: &RerunArgs) -> Result<Exit> {
     let run = runs.load(&id)?;
     if let Integrity::Altered(files) = runs.verify(&id)? {
         bail!(
-            "{id}: is not what was recorded ({}), so nothing can be held against it",
+            "{id}: is not what was recorded ({}), so nothing can be compared with it",
             files.join(", ")
         );
     }

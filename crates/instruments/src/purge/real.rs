@@ -170,7 +170,10 @@ fn permits(
         !found.others.iter().any(|other| other.name == **name) && **name != found.identity.name
     });
     if let Some(name) = stranger {
-        bail!("--also {name}: is no other namespace of the subsystem of {}", found.path.display());
+        bail!(
+            "--also {name}: is not another namespace of the subsystem of {}",
+            found.path.display()
+        );
     }
     let allow = args.allow.iter().map(|word| word.parse()).collect::<Result<BTreeSet<_>, _>>()?;
     let reached = found.others.iter().filter(|other| chosen.touches.contains(&other.name));

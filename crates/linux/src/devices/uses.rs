@@ -232,7 +232,7 @@ impl fmt::Display for Use {
                 write!(f, "what {device} carries is not known ({why})")
             }
             Use::Unseen { device, what, why } => {
-                write!(f, "whether {device} is {what} cannot be told ({why})")
+                write!(f, "whether {device} is {what} is unknown ({why})")
             }
             Use::Partitioned { device, partitions } if partitions.is_empty() => {
                 write!(f, "{device} has a partition table")

@@ -55,7 +55,7 @@ pub(super) fn read<C: Commands + ?Sized>(commands: &mut C, device: &str, may_wak
     let why = if health.is_asleep {
         "it rests, and asking could wake it".to_owned()
     } else {
-        asked.why("neither its statistics nor an attribute of known meaning tells it")
+        asked.why("neither its statistics nor an attribute of known meaning reports it")
     };
     let is_off = detail.capabilities.is_some_and(|can| can.has_smart && !can.is_smart_on);
     if !health.is_asleep && is_off {

@@ -47,7 +47,7 @@ pub(super) fn read(node: &BlockNode) -> Health {
         MmcKind::Emmc => {
             "an eMMC counts its reserved blocks and, in tenths, its life, and nothing else"
         }
-        _ => "an SD card does not tell its wear or its errors",
+        _ => "an SD card does not report its wear or its errors",
     };
     health.complete(why)
 }

@@ -179,7 +179,7 @@ impl Subject {
             let milli = milli.and_then(|text| text.parse::<i32>().ok());
             health.temperature_c = milli.map(|milli| (milli + 500).div_euclid(1000));
         }
-        health.complete("neither the drive nor the kernel tells it")
+        health.complete("neither the drive nor the kernel reports it")
     }
 }
 
@@ -206,7 +206,7 @@ fn protocol_of(node: &BlockNode, bus: Bus) -> Result<Protocol, Unasked> {
         // bridges, and sticks that are none, hang themselves up on commands that they do not know.
         Bus::Usb if node.has("device/vpd_pg89") => Ok(Protocol::Ata),
         Bus::Usb => Err(Unasked::Why(
-            "it does not say that an ATA drive is behind its USB bridge, and others tell nothing of their health",
+            "it does not say that an ATA drive is behind its USB bridge, and others report nothing of their health",
         )),
         Bus::Mmc => Err(Unasked::Card),
         Bus::Virtio | Bus::Xen => Err(Unasked::Why(

@@ -55,7 +55,7 @@ pub(super) fn read<C: Commands + ?Sized>(
     fill(&mut health, &detail);
     explain(&mut health, &detail);
     health.detail = Detail::Nvme(Box::new(detail));
-    health.complete(&asked.why("NVMe's logs do not tell it"))
+    health.complete(&asked.why("NVMe's logs do not report it"))
 }
 
 /// Version from which a log can be asked for without that counting as having seen it.

@@ -37,7 +37,7 @@ pub(super) fn read<C: Commands + ?Sized>(commands: &mut C, device: &str, may_wak
     let why = if health.is_asleep {
         "it rests, and asking could wake it".to_owned()
     } else {
-        asked.why("none of its log pages tells it")
+        asked.why("none of its log pages reports it")
     };
     health.detail = Detail::Scsi(Box::new(detail));
     health.complete(&why)
@@ -195,5 +195,5 @@ fn explain(health: &mut Health, detail: &ScsiDetail) {
     why("media_write_bytes", "SCSI does not count it");
     why("temperature_highest_c", "SCSI's log does not keep it");
     why("temperature_critical_c", "SCSI knows one limit, the reference temperature");
-    why("host_unit_bytes", "its pages do not tell in which steps they count");
+    why("host_unit_bytes", "its pages do not report the unit of their counts");
 }

@@ -179,7 +179,7 @@ pub fn security_erase(commands: &mut dyn Commands, is_enhanced: bool) -> Ended {
         }
         (Ok(_), Err(error)) => taken_back(
             commands,
-            &format!("the drive says that it erased, and tells nothing since: {error}"),
+            &format!("the drive says that it erased, and has reported nothing since: {error}"),
         ),
         (Err(error), _) => taken_back(commands, &format!("the erase failed: {error}")),
     }

@@ -99,11 +99,11 @@ fn of(method: Method, facts: &Facts, wishes: Wishes) -> Capability {
         Method::NvmeSanitize | Method::NvmeFormat => match &facts.nvme {
             Some(nvme) if method == Method::NvmeFormat => format(nvme, facts, wishes.secure_erase),
             Some(nvme) => sanitize(nvme, facts, wishes.sanitizing),
-            None => not_asked(method, facts, Bus::Nvme, "it is no NVMe drive"),
+            None => not_asked(method, facts, Bus::Nvme, "it is not an NVMe drive"),
         },
         Method::AtaErase => match &facts.ata {
             Some(ata) => ata_erase(ata, facts),
-            None => not_asked(method, facts, Bus::Ata, "it is no ATA drive"),
+            None => not_asked(method, facts, Bus::Ata, "it is not an ATA drive"),
         },
         Method::SecureDiscard => match (facts.bus, facts.card.as_deref()) {
             (Bus::Mmc, Some("MMC")) => Capability::yes(
@@ -146,7 +146,7 @@ fn format(nvme: &NvmeFacts, facts: &Facts, erase: SecureErase) -> Capability {
         }
         Some(namespace) if namespace.block_bytes().is_some() => None,
         _ => Some(
-            "the drive does not tell how the namespace is formatted, so that could not be kept",
+            "the drive does not report how the namespace is formatted, so that could not be kept",
         ),
     };
     if let Some(why) = blocked {
@@ -360,7 +360,7 @@ mod tests {
             Facts { bus: Bus::Nvme, unasked: Some("not root".to_owned()), ..Facts::default() };
         let offered = capabilities(&facts, Wishes::default());
         assert_eq!(offered[0].why, "not root");
-        assert_eq!(offered[1].why, "it is no ATA drive");
+        assert_eq!(offered[1].why, "it is not an ATA drive");
     }
 
     #[test]

@@ -180,7 +180,7 @@ pub fn format(
         Ok(None) => Ended {
             status: Status::Running,
             words: format!(
-                "not waited for any longer, {}; the drive formats on, and what it holds cannot be told",
+                "not waited for any longer, {}; the drive formats on, and what it holds is unknown",
                 patience.is_over().unwrap_or("as it seems")
             ),
             next: "this process stays until the drive answers; nothing else can use the namespace so long".to_owned(),

@@ -113,7 +113,7 @@ fn ended(
                 done.human(),
                 size.human()
             ),
-            next: format!("purge it again: {method} can be begun anew at any time"),
+            next: format!("purge it again: {method} can be started again at any time"),
             done_share: share(done),
         },
         Err(RangeFailure { at, source }) => Ended {

@@ -166,6 +166,6 @@ fn the_scenario_has_every_signature() {
     }
     assert!(
         held.trim() == states.trim(),
-        "its states are not those of the table; make them anew with {RENEW}=overwrite"
+        "its states are not those of the table; make them again with {RENEW}=overwrite"
     );
 }

@@ -181,13 +181,13 @@ impl Decoder {
         let path = events.join("header_page");
         let page = Format::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let layout = PageLayout::of(&page)
-            .ok_or_else(|| format!("{}: tells a page of an unknown form", path.display()))?;
+            .ok_or_else(|| format!("{}: describes a page of an unknown form", path.display()))?;
         // The number of the event stands first in every record, whatever the event.
         let path = events.join("block/block_bio_queue/format");
         let kind = Format::read(&path)
             .map_err(|error| format!("{}: {error}", path.display()))?
             .field("common_type")
-            .ok_or_else(|| format!("{}: tells no common_type", path.display()))?;
+            .ok_or_else(|| format!("{}: has no common_type", path.display()))?;
         Ok(Decoder {
             layout,
             subjects,

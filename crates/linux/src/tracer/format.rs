@@ -55,7 +55,7 @@ impl Format {
     /// Reads the file at `path`.
     pub(crate) fn read(path: &Path) -> io::Result<Format> {
         let format = Format::parse(&text_of(path)?);
-        let none = || io::Error::new(io::ErrorKind::InvalidData, "no fields are told in it");
+        let none = || io::Error::new(io::ErrorKind::InvalidData, "it describes no fields");
         if format.fields.is_empty() { Err(none()) } else { Ok(format) }
     }
 

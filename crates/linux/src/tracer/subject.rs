@@ -78,7 +78,7 @@ impl Subject {
                 none(format!("{} does not know device {number}", roots.sys.display()))
             })?;
             return Subject::of(roots, &node)
-                .ok_or_else(|| none("sysfs tells no number".to_owned()));
+                .ok_or_else(|| none("sysfs gives no number".to_owned()));
         }
         if !kind.is_file() && !kind.is_dir() {
             return Err(none("is neither a block device nor a file nor a directory".to_owned()));
@@ -94,7 +94,7 @@ impl Subject {
                 none(format!("lies on {fstype}, under which no one block device is known"))
             })?;
         let mut subject =
-            Subject::of(roots, &node).ok_or_else(|| none("sysfs tells no number".to_owned()))?;
+            Subject::of(roots, &node).ok_or_else(|| none("sysfs gives no number".to_owned()))?;
         subject.found =
             Some(format!("{} lies on {fstype} on {}", path.display(), subject.path.display()));
         Ok(subject)

@@ -124,7 +124,7 @@ pub(super) fn loads(words: &[String], target: Option<u64>) -> Result<Vec<Load>, 
     }
     if !given.strange.is_empty() {
         let cause = format!(
-            "what {} does is not predicted here: what is told may not hold",
+            "what {} does is not predicted here; the prediction may be wrong",
             given.strange.join(", ")
         );
         first.doubts.push(Caveat::new("not_predicted", "dd", cause, Command::LeaveOut));
@@ -175,7 +175,7 @@ fn writing_doubts(given: &Given, source: &str, endless: bool, load: &mut Load) {
     {
         add(
             "truncated",
-            "an existing file is emptied first, so that blocks are allocated anew within the time that is taken",
+            "an existing file is emptied first, so that blocks are allocated again within the time that is taken",
             Command::OverwriteInPlace,
         );
     }

@@ -145,7 +145,7 @@ fn doubts(options: &Options, program: &Program, load: &mut Load) {
     };
     if !program.only.strange.is_empty() {
         let cause = format!(
-            "what {} does is not predicted here: what is told may not hold",
+            "what {} does is not predicted here; the prediction may be wrong",
             program.only.strange.join(", ")
         );
         add("not_predicted", cause, Command::LeaveOut);
@@ -162,7 +162,7 @@ fn doubts(options: &Options, program: &Program, load: &mut Load) {
             false => format!("{}: known only to", program.only.told_by.join(", ")),
         };
         let cause = format!(
-            "{why} diskspd for Windows: what is told is that one's as it is described, and was not run; the one for Linux does otherwise"
+            "{why} diskspd for Windows: this follows its description and was not run; the one for Linux does otherwise"
         );
         add("of_windows", cause, Command::LineForLinux);
         return;

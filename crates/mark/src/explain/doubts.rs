@@ -250,7 +250,7 @@ fn ends(load: &Load, job: &Job, add: &mut impl FnMut(&str, String, Command)) {
     if load.span.is_none() {
         add(
             "size_not_told",
-            "how much is gone over is the size of the target, which the command does not tell"
+            "how much is gone over is the size of the target, which the command does not give"
                 .to_owned(),
             Command::NameTargetSize,
         );

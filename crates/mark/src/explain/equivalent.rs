@@ -38,7 +38,7 @@ pub(super) fn of(loads: &[Load]) -> Equivalent {
     }
     let plan = plan(&useful).filter(|plan| plan.check().is_ok());
     if plan.is_none() {
-        note("there is no plan of this, since its sizes or counts are beyond what a plan may have");
+        note("this has no plan, since its sizes or counts are beyond what a plan may have");
     }
     let commands = commands(&useful, plan.is_some());
     Equivalent { commands, plan, differs }
@@ -47,7 +47,7 @@ pub(super) fn of(loads: &[Load]) -> Equivalent {
 fn differences(load: &Load, note: &mut impl FnMut(&str)) {
     if load.offset > 0 && region(load).is_none() && place(load).starts_with("/dev/") {
         note(
-            "16 GiB are gone over from where it begins, since the command does not tell where it ends",
+            "16 GiB are gone over from where it begins, since the command does not say where it ends",
         );
     }
     if load.time.is_none() {
@@ -81,7 +81,7 @@ fn differences(load: &Load, note: &mut impl FnMut(&str)) {
         note("blocks of several sizes are those of the plan; mark takes the largest");
     }
     if matches!(load.durable, Durable::Every(_)) {
-        note("each write is durable, instead of every so many");
+        note("each write is durable, instead of every Nth");
     }
     if load.depth.0 > load.depth.1 {
         note("the depth is the one that was asked for, and is kept");

@@ -224,7 +224,7 @@ pub enum EndsBy {
     Time,
     /// Whichever comes first, which depends on the drive's speed.
     SizeOrTime,
-    /// The end of the target, whose size the command does not tell.
+    /// The end of the target, whose size the command does not give.
     Target,
 }
 

@@ -176,7 +176,7 @@ fn against_cache(case: &Case<'_>, proof: Proof) -> Proof {
     let proof = match limits {
         Some(limits) => limits.judge(case, proof),
         None if none => proof,
-        None => proof.with("drive_cache", "the drive does not tell its size"),
+        None => proof.with("drive_cache", "the drive does not report its size"),
     };
     match seen {
         Some(evidence) => {

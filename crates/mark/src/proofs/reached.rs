@@ -303,7 +303,7 @@ fn without_device(case: &Case<'_>, task_ratio: Option<f64>) -> Proof {
     });
     Proof::new(
         Verdict::Unprovable,
-        format!("no counter tells what reached the device ({what}){charged}"),
+        format!("no counter shows what reached the device ({what}){charged}"),
     )
 }
 

@@ -50,7 +50,7 @@ pub(super) fn judge(case: &Case<'_>) -> Proof {
             format!("the hypervisor took {} of the CPUs' time", percent(share)),
         ),
         (None, _, _) => {
-            Proof::new(Verdict::Unprovable, "no counter tells whether others used the device")
+            Proof::new(Verdict::Unprovable, "no counter shows whether others used the device")
         }
         (Some((_, share)), _, _) => Proof::new(
             Verdict::Proven,

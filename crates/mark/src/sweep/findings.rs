@@ -78,7 +78,7 @@ pub fn findings(sweep: &Sweep, plan: &Plan, mark: &body::Body, limits: Limits) -
         && !left_out.is_empty()
     {
         let cause = format!(
-            "effects are told without {}: numbers of these levels were withdrawn",
+            "effects are estimated without {}: numbers of these levels were withdrawn",
             left_out.join(", ")
         );
         caveats.push(Caveat::new("left_out", WHOLE, cause, Run::LookAtProofs));

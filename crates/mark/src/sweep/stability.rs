@@ -58,7 +58,7 @@ pub(super) fn judge(rates: &[f64], headline: bool, limits: &Limits) -> Stability
                 Standing::Undecided
             }
             (true, None) => {
-                reasons.push("fewer than 5 runs do not tell how far runs spread".to_owned());
+                reasons.push("fewer than 5 runs do not show how far runs spread".to_owned());
                 Standing::Undecided
             }
         }

@@ -120,7 +120,7 @@ fn conclude(order: Order, states: &[(u32, State)]) -> Finding {
                 Some(nr) => {
                     format!("writes to {nr} at once are still fast: at least {nr} may be open")
                 }
-                None => "no table tells a fast one from a slow one".to_owned(),
+                None => "no table separates a fast one from a slow one".to_owned(),
             },
         );
     };

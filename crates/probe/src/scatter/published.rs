@@ -158,7 +158,7 @@ fn slow_zone(evidence: &Evidence) -> Finding {
         return Finding::none(
             name,
             0.9,
-            "times are alike over all places, as far as one time each tells",
+            "times are alike over all places, as far as one time each shows",
         );
     };
     let why =

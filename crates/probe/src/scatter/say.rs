@@ -222,11 +222,11 @@ fn cell_bands(judged: Option<&Judged>, holds_data: bool) -> Finding {
         Some(Answer::Open(why, _)) => Finding::unknown(name, why.clone()),
         Some(Answer::One(..)) if !holds_data => Finding::unknown(
             name,
-            "one band: one bit a cell, or a drive whose reads do not tell, as of what was never written; nothing was \
+            "one band: one bit a cell, or a drive whose reads do not show it, as of what was never written; nothing was \
              written here",
         ),
         Some(Answer::One(confidence, _)) => {
-            let why = "one band: one bit a cell, or a drive whose reads do not tell";
+            let why = "one band: one bit a cell, or a drive whose reads do not show it";
             Finding::none(name, *confidence, why)
         }
         Some(Answer::Bands(count, confidence)) => {

@@ -173,7 +173,7 @@ fn no_drop(evidence: &Evidence, facts: &Facts) -> Finding {
     }
     if let Some(drop) = evidence.fill.drop_of(STEADY_RATIO, GROUP) {
         return unknown(format!(
-            "after {} the drive is {:.0}% slower, which is too little to tell why",
+            "after {} the drive is {:.0}% slower, which is too little to show why",
             whole_mib(drop.at_bytes),
             100.0 * (1.0 - drop.slow / drop.fast)
         ));
@@ -200,7 +200,7 @@ fn dropped(drop: &Drop, evidence: &Evidence, facts: &Facts) -> Finding {
         return unknown(format!("{seen}, and so hot that it may have slowed down for that"));
     }
     if drop.fast < RATIO * drop.slow {
-        return unknown(format!("{seen}, which is too little to tell why"));
+        return unknown(format!("{seen}, which is too little to show why"));
     }
     if drop.at_bytes < MEASURABLE {
         return unknown(format!("{seen}, which is too little to be measured"));

@@ -254,7 +254,7 @@ fn begun(file: &str, span: &str, input: &Input) -> Recorded {
     let order = match input.is_random {
         Some(true) => "random",
         Some(false) => "in order",
-        None => "order not told",
+        None => "order not recorded",
     };
     let block = input.block_bytes.map_or(String::new(), |bytes| format!(", {bytes} B"));
     let pattern = match input.is_random {

@@ -89,7 +89,7 @@ fn take_asked(result: &mut Recorded, span: &Element) {
             (Some(is_random), Some(bytes)) => {
                 format!("{}, {bytes} B", if is_random { "random" } else { "in order" })
             }
-            _ => "not told".to_owned(),
+            _ => "unknown".to_owned(),
         },
         pattern: match random {
             Some(true) => Pattern::Random,

@@ -169,7 +169,7 @@ impl<'a> Options<'a> {
         {
             (Some(direction), Some(block)) => format!("{direction}, {block}"),
             (Some(direction), None) if self.are_there() => format!("{direction}, 4k"),
-            _ => "not told".to_owned(),
+            _ => "unknown".to_owned(),
         };
         Load { words, pattern: self.pattern(written), block_bytes: self.block_bytes() }
     }

@@ -66,7 +66,7 @@ fn addresses(result: &mut Recorded, options: &Options) {
         ),
         _ if options.may_replay() => result.doubt(
             "perhaps_replayed",
-            "fio began anew with the same seed, and its JSON does not tell whether there was a random map: if there was, \
+            "fio began again with the same seed, and its JSON does not record whether there was a random map: if there was, \
              each pass wrote the same addresses in the same order, and write amplification stayed 1",
             stats::remedy::Command::OptionsWithValues,
         ),

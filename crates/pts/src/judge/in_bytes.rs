@@ -21,7 +21,7 @@ struct Drive {
 pub(super) fn answer(recorded: &Recorded, known: &Known) -> Answer {
     let Some(spans) = spans(recorded) else {
         return Answer::unprovable(
-            "the series does not tell how many bytes were written, and a drive's state depends on bytes, not on time",
+            "the series does not record how many bytes were written, and a drive's state depends on bytes, not on time",
             Command::BandwidthLogOrJson,
         );
     };
@@ -156,7 +156,7 @@ fn unknown_drive(recorded: &Recorded) -> Answer {
     let range = recorded.range_bytes.map_or(String::new(), |bytes| {
         format!("; the {bytes} bytes that were addressed may be a part of it")
     });
-    Answer::unprovable(format!("how large the drive is, is not told{range}"), Command::NameCapacity)
+    Answer::unprovable(format!("the drive's size is not recorded{range}"), Command::NameCapacity)
 }
 
 /// What the detector takes for steady, unless something else stands against it.
@@ -181,7 +181,7 @@ fn accepted(
         && !has("each_round_the_same");
     if !(is_told || is_fios || known.is_uniform) {
         return Answer::unprovable(
-            "it is flat, and which addresses were written is not told: one permutation written again and again is as flat, \
+            "it is flat, and which addresses were written is not recorded: one permutation written again and again is as flat, \
              with a write amplification of 1",
             Command::NameUniform,
         );

@@ -293,7 +293,7 @@ impl Recorded {
             files: vec![file.to_owned()],
             tool_version: None,
             load: Load {
-                words: "not told".to_owned(),
+                words: "unknown".to_owned(),
                 pattern: Pattern::Unknown,
                 block_bytes: None,
             },

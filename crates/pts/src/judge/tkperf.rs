@@ -84,7 +84,7 @@ fn begun(
     if !draws_anew {
         result.doubt(
             "each_round_the_same",
-            "TKperf starts fio anew for each cell of each round, and fio begins with the same seed each time: all rounds write \
+            "TKperf starts fio again for each cell of each round, and fio begins with the same seed each time: all rounds write \
              the same addresses in the same order",
             stats::remedy::Command::TkperfAddresses,
         );

@@ -118,7 +118,7 @@ fn answer(recorded: &Recorded, known: &Known) -> Answer {
     let no_series = recorded.series.as_ref().is_none_or(|series| series.windows.is_empty());
     if no_series && recorded.rounds.is_none() {
         return Answer::unprovable(
-            "there is no time series, and a mean does not tell how it came to be",
+            "there is no time series, and a mean does not show how it came about",
             series_remedy(recorded),
         );
     }
@@ -202,12 +202,12 @@ fn by_fio(state: &FioSteadyState) -> Proof {
         .with("fio_says", state.attained);
     };
     let (verdict, words) = match (check.attained, state.attained) {
-        (true, true) => (Verdict::Proven, "its samples, computed anew, say the same"),
-        (false, false) => (Verdict::Refuted, "its samples, computed anew, say the same"),
-        (false, true) => (Verdict::Refuted, "its samples, computed anew, are not within its limit"),
+        (true, true) => (Verdict::Proven, "its samples, recomputed, say the same"),
+        (false, false) => (Verdict::Refuted, "its samples, recomputed, say the same"),
+        (false, true) => (Verdict::Refuted, "its samples, recomputed, are not within its limit"),
         (true, false) => (
             Verdict::Unprovable,
-            "its samples, computed anew, are within its limit: it stopped for another reason",
+            "its samples, recomputed, are within its limit: it stopped for another reason",
         ),
     };
     Proof::new(verdict, format!("fio says {said}; {words}"))

@@ -351,7 +351,7 @@ fn accept(schema: &str, accepted: &[&str]) -> Result<(), String> {
              {known}: import it with that one"
         )
     } else {
-        format!("is a document of form {shown:?}, which tells of no run; those of form {known} do")
+        format!("is a document of form {shown:?}, which describes no run; those of form {known} do")
     })
 }
 

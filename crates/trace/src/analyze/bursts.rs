@@ -247,7 +247,7 @@ impl Bursts {
 
     fn idle(&self) -> Idle {
         let why_not = if self.unknown == self.ios {
-            Some("the trace does not tell when I/Os were over".to_owned())
+            Some("the trace does not record when I/Os completed".to_owned())
         } else if self.unknown as f64 > UNKNOWN_MOST * self.ios as f64 {
             let (unknown, ios) = (self.unknown, self.ios);
             Some(format!("it is not known when {unknown} of {ios} I/Os were over"))

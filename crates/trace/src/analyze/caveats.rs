@@ -28,7 +28,7 @@ pub(super) fn of(body: &Body, early: u64) -> Vec<Caveat> {
     }
     if counts.requests > 0 && body.completion_s.is_none() {
         let cause =
-            "the trace has arrivals only: latency, queue depth and completion time cannot be told"
+            "the trace has arrivals only: latency, queue depth and completion time are unknown"
                 .to_owned();
         add("arrivals_only", cause, Trace::ReplayForCompletions);
     }
@@ -48,7 +48,7 @@ pub(super) fn of(body: &Body, early: u64) -> Vec<Caveat> {
     }
     if trace.resolution_ns >= COARSE_NS {
         let cause = format!(
-            "the trace's times have steps of {}: gaps, latencies and depths below cannot be told apart",
+            "the trace's times have steps of {}: gaps, latencies and depths below cannot be distinguished",
             block::Nanos(trace.resolution_ns).human()
         );
         add("coarse_times", cause, Trace::OrderAndRates);

@@ -212,7 +212,7 @@ impl Opening<'_> {
     fn tail(&self, label: &Label) -> Result<Vec<u8>, TraceError> {
         let length = self.length()?;
         if label.file_bytes == 0 {
-            return Err(self.wrong(length, "was never finished: whoever wrote it was stopped"));
+            return Err(self.wrong(length, "was never finished: its writer was stopped"));
         }
         if length != label.file_bytes {
             let should = label.file_bytes;

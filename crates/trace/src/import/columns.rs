@@ -144,7 +144,9 @@ impl Entry {
             Some((what, name)) => match name.parse::<usize>() {
                 Ok(0) => return Err(NoColumns(format!("`{text}`: columns are numbered from 1"))),
                 Ok(number @ 1..=1024) => (what, Column::Place(number - 1)),
-                Ok(_) => return Err(NoColumns(format!("`{text}`: no table has so many columns"))),
+                Ok(_) => {
+                    return Err(NoColumns(format!("`{text}`: no table has that many columns")));
+                }
                 Err(_) => (what, Column::Name(name.to_owned())),
             },
         };

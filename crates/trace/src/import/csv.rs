@@ -110,7 +110,7 @@ pub fn settle(samples: &[Sample], options: &Options) -> Result<Reading, TraceErr
         Some(columns) => told(columns, sample)?,
         None => head(sample).ok_or_else(|| TraceError::Ambiguous {
             file: sample.file.clone(),
-            question: "what its columns hold is not told by a head".to_owned(),
+            question: "it has no header that names its columns".to_owned(),
             flag: "--columns, such as --columns time:us,op,offset:bytes,size:bytes".to_owned(),
         })?,
     };

@@ -143,7 +143,7 @@ impl Row for DiskSim {
             ));
         }
         let [time, device, address, length, kind] = *fields.get();
-        let wrong = |what: &str, field: &[u8]| format!("{} is no {what}", quoted(field));
+        let wrong = |what: &str, field: &[u8]| format!("{} is not a valid {what}", quoted(field));
         let arrival = decimal(time, self.scale).ok_or_else(|| wrong("time", time))?;
         let device = whole(device).ok_or_else(|| wrong("device number", device))?;
         let offset = self.address.of(address).ok_or_else(|| wrong("address", address))?;

@@ -105,8 +105,9 @@ impl Etw {
         let columns = self.columns[event]
             .ok_or_else(|| format!("is a {name}, whose columns the header does not name"))?;
         let field = |index: usize| fields.get(index).copied().unwrap_or_default();
-        let wrong =
-            |what: &str, index: usize| format!("{} is no {what} of a {name}", quoted(field(index)));
+        let wrong = |what: &str, index: usize| {
+            format!("{} is not a valid {what} of a {name}", quoted(field(index)))
+        };
         let us = |index, what| {
             let ns = whole(field(index)).and_then(|us| us.checked_mul(1_000));
             ns.ok_or_else(|| wrong(what, index))

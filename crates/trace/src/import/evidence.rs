@@ -173,7 +173,7 @@ pub fn spaces(
         (None, _) => Err(TraceError::Ambiguous {
             file: file.to_owned(),
             question: format!(
-                "{word} numbers count anew in each file, or are the same in all {files} of them"
+                "{word} numbers start again in each file, or are the same in all {files} of them"
             ),
             flag: "--spaces per-file or --spaces shared".to_owned(),
         }),

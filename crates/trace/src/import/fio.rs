@@ -206,7 +206,7 @@ impl Fio {
             }
         };
         let number = |field: &[u8], what| {
-            whole(field).ok_or_else(|| format!("{} is no {what} in bytes", quoted(field)))
+            whole(field).ok_or_else(|| format!("{} is not a valid {what} in bytes", quoted(field)))
         };
         let (mut offset, mut length) = (number(offset, "offset")?, number(length, "length")?);
         if kind == Kind::Flush {

@@ -89,7 +89,8 @@ impl Row for Fiu {
     fn read(&mut self, line: &[u8], told: &mut Told) -> Result<Record, String> {
         let form = "a row is `time pid process address length type major minor md5`";
         let row = parts(line).ok_or_else(|| format!("has fewer than 9 words; {form}"))?;
-        let wrong = |what: &str, field: &[u8]| format!("{} is no {what}; {form}", quoted(field));
+        let wrong =
+            |what: &str, field: &[u8]| format!("{} is not a valid {what}; {form}", quoted(field));
         let arrival = decimal(row.time, self.scale).ok_or_else(|| wrong("time", row.time))?;
         let small = |field| whole(field).and_then(|n| u32::try_from(n).ok());
         let pid = small(row.pid).ok_or_else(|| wrong("process number", row.pid))?;

@@ -51,7 +51,7 @@ impl FromStr for Ops {
         let mut known: Vec<(String, Option<Kind>)> = Vec::new();
         for entry in text.split(',') {
             let (word, what) = entry.trim().split_once('=').ok_or_else(|| {
-                NoOps(format!("`{entry}` is no WORD=OPERATION, such as 2a=write"))
+                NoOps(format!("`{entry}` is not of the form WORD=OPERATION, such as 2a=write"))
             })?;
             let kind = match what {
                 "-" | "skip" => None,

@@ -250,7 +250,7 @@ impl Times {
 }
 
 fn wrong(what: &str, field: &[u8]) -> String {
-    format!("{} is no {what}", quoted(field))
+    format!("{} is not a valid {what}", quoted(field))
 }
 
 /// A row, under the head before it.

@@ -153,7 +153,7 @@ fn wrong(field: &[u8], what: &str) -> String {
     if field.is_empty() {
         format!("lacks its {what}")
     } else {
-        format!("{} is no {what}", quoted(field))
+        format!("{} is not a valid {what}", quoted(field))
     }
 }
 

@@ -195,7 +195,7 @@ impl Records for Vscsi {
             )));
         }
         let kind = kind(fields.command)
-            .ok_or_else(|| wrong(format!("{:#x} is no SCSI operation code", fields.command)))?;
+            .ok_or_else(|| wrong(format!("{:#x} is not a SCSI operation code", fields.command)))?;
         if kind == Kind::Other {
             return Ok(Record::Ignored);
         }

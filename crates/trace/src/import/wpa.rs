@@ -94,7 +94,7 @@ impl Row for Wpa {
         let fields = split(line, Separator::Byte(b';'));
         let [op, process, start, end, size, offset, disk] =
             places.map(|place| fields.get(place).copied().unwrap_or_default());
-        let wrong = |what: &str, field: &[u8]| format!("{} is no {what}", quoted(field));
+        let wrong = |what: &str, field: &[u8]| format!("{} is not a valid {what}", quoted(field));
         let time = |field| number(field, 1_000_000_000).ok_or_else(|| wrong("time in s", field));
         let (arrival, completed) = (time(start)?, time(end)?);
         let kind = operation(op).ok_or_else(|| wrong("operation", op))?;

@@ -273,7 +273,7 @@ fn decide(
         ((completion, Metric::Completion), (q2c, Metric::Q2cSum))
     };
     let about = match tells {
-        Tells::TooLight => "completion cannot tell: the load is too light; ",
+        Tells::TooLight => "completion time does not show it: the load is too light; ",
         Tells::Yes | Tells::Alike | Tells::Undecided => "",
     };
     for (ratio, metric) in [first, second] {
@@ -411,7 +411,7 @@ mod tests {
         assert_eq!((found.verdict, found.by), (Suits::A, Some(Metric::Q2cSum)));
         assert_eq!(found.completion_tells, Tells::TooLight);
         assert!(
-            found.reason.starts_with("completion cannot tell: the load is too light"),
+            found.reason.starts_with("completion time does not show it: the load is too light"),
             "{}",
             found.reason
         );

@@ -277,7 +277,7 @@ fn check_known(survey: &Survey, options: &Options, referred: bool) -> Result<(),
     let wrong = |text: String| Err(TraceError::Unsuited(text));
     if options.clock == Clock::Issue && survey.issued == 0 {
         return wrong(
-            "the trace does not tell when requests were issued to the driver (D): replay it from Q"
+            "the trace does not record when requests were issued to the driver (D): replay it from Q"
                 .to_owned(),
         );
     }
@@ -291,11 +291,11 @@ fn check_known(survey: &Survey, options: &Options, referred: bool) -> Result<(),
     };
     match options.mode {
         Mode::Outstanding(_) if !referred => wrong(format!(
-            "{has}, and what was outstanding before each request cannot be told without completions: \
+            "{has}, and what was outstanding before each request is unknown without completions: \
              name a reference drive on which a timed replay derives them (--reference), or replay timed"
         )),
         Mode::Scaled(scale) if scale.idle_only => wrong(format!(
-            "{has}, and where the original was idle cannot be told without completions: scale all times instead"
+            "{has}, and where the original was idle is unknown without completions: scale all times instead"
         )),
         _ => Ok(()),
     }

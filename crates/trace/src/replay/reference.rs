@@ -66,7 +66,7 @@ impl<W: Write> ReferenceWriter<W> {
 
     fn missing(&self) -> TraceError {
         TraceError::Unsuited(format!(
-            "the reference replay never told what became of request {}: it did not run to its end",
+            "the reference replay never reported the result of request {}: it did not run to its end",
             self.next
         ))
     }

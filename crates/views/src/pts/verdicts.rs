@@ -107,7 +107,7 @@ fn ours(steady: &Steady, body: &Body) -> Verdict {
     let mut reason = ours.reason.clone();
     if let (Some(op), Some(ratio)) = (ours.over_provisioning, ours.expected_ratio) {
         let told = format!(
-            "the end of the fresh plateau tells {} over-provisioning, with which theory has a steady rate of {} of the fresh one",
+            "the end of the fresh plateau indicates {} over-provisioning, with which theory has a steady rate of {} of the fresh one",
             number::share(op),
             number::share(ratio)
         );

@@ -23,7 +23,7 @@ pub(super) fn wording(remedy: Command) -> Wording {
             "leave norandommap out where each block is meant once; keep it for wear and steady state",
         ),
         Command::OtherAddressesEachTime => {
-            plain("draw anew each time (fio: randrepeat=0; diskspd: -z)")
+            plain("draw again each time (fio: randrepeat=0; diskspd: -z)")
         }
         Command::NoRandomMap => plain("write with norandommap and randrepeat=0"),
         Command::MixAtRandom => {
@@ -96,9 +96,7 @@ pub(super) fn wording(remedy: Command) -> Wording {
             plain("import files of one test together, and others by themselves")
         }
         Command::LongerRun => plain("let it run for longer"),
-        Command::JsonOfThreads => {
-            plain("give fio's JSON too, which tells whose thread is whose job's")
-        }
+        Command::JsonOfThreads => plain("give fio's JSON too, which maps threads to jobs"),
         Command::WholeIntervals => plain(
             "let the run last a whole number of intervals, or leave the end out of what is concluded",
         ),
@@ -154,7 +152,7 @@ pub(super) fn wording(remedy: Command) -> Wording {
             plain("measure with fio and its logs: CrystalDiskMark shows the best of its runs only")
         }
         Command::BandwidthLogToo => plain(
-            "give the bandwidth log too: a histogram log does not tell how many bytes each interval had",
+            "give the bandwidth log too: a histogram log does not record the bytes of each interval",
         ),
         Command::BandwidthLogOrJson => {
             plain("give the bandwidth log, or the JSON whose block size makes bytes of I/Os")

@@ -10,7 +10,7 @@ pub(super) fn wording(remedy: Run) -> Wording {
         Run::Finish => plain("resume it"),
         Run::FinishPlannedRuns => plain("resume it: enough runs are planned"),
         Run::Reconnect => plain(
-            "see that the drive is connected and has power (cable, port, slot), and measure it anew",
+            "see that the drive is connected and has power (cable, port, slot), and measure it again",
         ),
         Run::AvoidDefect => of_verb(
             "the drive has a defect at that place: look at `drivescope health`, and measure another part with --span",
@@ -21,7 +21,7 @@ pub(super) fn wording(remedy: Run) -> Wording {
         Run::FindCause => plain(
             "look at the kernel's log for the cause, and at `drivescope health` for the drive's own word",
         ),
-        Run::KeepLength => plain("let nobody shorten it meanwhile, and measure it anew"),
+        Run::KeepLength => plain("let nothing shorten it meanwhile, and measure it again"),
         Run::OneStretch => of_verb("for numbers of one stretch, run it again without --resume"),
         Run::MendDrive => plain(
             "find the cause in the kernel's log and with `drivescope health`, and begin a new run when it is mended",
@@ -119,7 +119,7 @@ pub(super) fn wording(remedy: Run) -> Wording {
         Run::RestoreCircumstances => {
             plain("measure once more with what it was before: only then it is the drive")
         }
-        Run::MeasureTwiceMore => plain("measure again: two runs more tell whether it stays there"),
+        Run::MeasureTwiceMore => plain("measure again: two more runs show whether it stays there"),
         Run::LookAtPoints => {
             plain("look at the points: a change of this size may go back as it came")
         }
@@ -145,12 +145,12 @@ pub(super) fn wording(remedy: Run) -> Wording {
         Run::LookAtRates => plain(
             "look at its rates over bytes: they do not come to rest, so no one number stands for them",
         ),
-        Run::SteadyByBytes => of_verb("measure anew with --until bytes"),
+        Run::SteadyByBytes => of_verb("measure again with --until bytes"),
         Run::PreconditionByBytes => of_verb(
             "write uniform random addresses until the drive is steady by bytes (--until bytes)",
         ),
         Run::RereadPartitions => {
-            plain("let it look again (blockdev --rereadpt), or connect the drive anew")
+            plain("let it look again (blockdev --rereadpt), or reconnect the drive")
         }
         Run::FormatBack => plain(
             "what was partitioned or measured by the old form does not fit; format it back if that matters",

@@ -150,7 +150,7 @@ fn grid(body: &Body, rate: RateUnit) -> Option<Table> {
     };
     let signs = [
         (Standing::Unstable, "! unstable"),
-        (Standing::Undecided, "? more runs would tell"),
+        (Standing::Undecided, "? more runs would decide"),
         (Standing::Withdrawn, "– withdrawn"),
     ];
     let told = signs.into_iter().filter(|(standing, _)| body.count(*standing) > 0);

@@ -161,7 +161,7 @@ fn of_run(name: &str, args: &CompareArgs) -> Result<Found> {
     let run = runs.load(&id)?;
     if let Integrity::Altered(files) = runs.verify(&id)? {
         bail!(
-            "{id}: is not what was recorded ({}), so nothing can be held against it",
+            "{id}: is not what was recorded ({}), so nothing can be compared with it",
             files.join(", ")
         );
     }

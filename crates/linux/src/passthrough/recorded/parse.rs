@@ -251,7 +251,7 @@ fn number<'a>(
     // A sign would be taken by the parser.
     let plain = text.bytes().all(|b| b.is_ascii_hexdigit());
     let value = u64::from_str_radix(text, radix).ok().filter(|_| plain);
-    let value = value.ok_or_else(|| format!("{text:?} is no {kind} number"))?;
+    let value = value.ok_or_else(|| format!("{text:?} is not a valid {kind} number"))?;
     if value > most {
         return Err(format!("{text} is more than there can be ({most})"));
     }

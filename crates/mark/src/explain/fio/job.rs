@@ -459,7 +459,9 @@ fn not_predicted(job: &str, options: &[&str]) -> Caveat {
     Caveat::new(
         "not_predicted",
         job,
-        format!("what {options} does to the I/O is not predicted here: what is told may not hold"),
+        format!(
+            "what {options} does to the I/O is not predicted here; the prediction may be wrong"
+        ),
         Command::LookAtAddresses,
     )
 }

@@ -136,7 +136,7 @@ fn not_a(what: &str, text: &str) -> String {
     if text.contains(['$', '`']) {
         return format!("`{text}` is not expanded here; write the {what} itself");
     }
-    format!("`{text}` is no {what}; write such as 64k, 1g, 30s or 5m, each without blanks")
+    format!("`{text}` is not a valid {what}; write such as 64k, 1g, 30s or 5m, each without blanks")
 }
 
 /// True when `text` reads as a job file and not as a command.

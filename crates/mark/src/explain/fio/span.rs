@@ -39,7 +39,7 @@ pub(super) fn span(
     let needs = |name: &str| {
         job.error(
             name,
-            "is a share of a file whose size the command does not tell; add --target-size SIZE",
+            "is a share of a file whose size the command does not give; add --target-size SIZE",
         )
     };
     let resolve = |name: &str, size: Option<Size>| match size {
@@ -105,7 +105,7 @@ pub(super) fn transferred(
             let all = all.ok_or_else(|| {
                 job.error(
                     "io_size",
-                    "is a share of a size that the command does not tell; add --target-size SIZE",
+                    "is a share of a size that the command does not give; add --target-size SIZE",
                 )
             })?;
             Some((u128::from(all) * u128::from(share) / 100) as u64)

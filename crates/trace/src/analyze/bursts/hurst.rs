@@ -141,7 +141,7 @@ impl Slots {
                 "0.5 fits as well as any: no more is seen than single I/Os, or batches of them",
             ),
             Course { slope, .. } if *slope > 1.0 => {
-                Some("above 1: the rate itself drifts, and the trace is no stationary process")
+                Some("above 1: the rate itself drifts, and the trace is not a stationary process")
             }
             _ => None,
         };

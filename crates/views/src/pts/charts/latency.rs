@@ -15,7 +15,7 @@ const NONE: f64 = 0.5;
 /// The confidence-level plot: the response time that one request in so many exceeds. `histograms` are names of lines
 /// with the keys of their tables.
 pub fn confidence(body: &Body, histograms: &[(&str, &str)]) -> Option<Chart> {
-    let x = Axis::new("One request in so many takes longer", Unit::Count).scaled(Scale::Log10);
+    let x = Axis::new("One request in N takes longer", Unit::Count).scaled(Scale::Log10);
     let y = Axis::new("Response time", Unit::Ns).scaled(Scale::Log10);
     let mut chart = bare(body, "response times by share of requests", x, y);
     for (at, (name, key)) in histograms.iter().enumerate() {

@@ -49,7 +49,7 @@ impl<'a> Part<'a> {
             blocks.push(Block::Paragraph(match &self.body.ended_by {
                 Some(why) => format!("Not measured: the test ended before its end ({why})."),
                 None => {
-                    "There is nothing to show: too little was measured, or the drive does not tell."
+                    "There is nothing to show: too little was measured, or the drive does not report it."
                         .to_owned()
                 }
             }));
