@@ -15,11 +15,11 @@ use crate::remedy::{Remedy, Values};
 pub struct Caveat {
     /// Short stable name, such as `two_modes`.
     pub code: String,
-    /// What it concerns: a test's name, or the target.
+    /// Name of the test concerned, or the target.
     pub subject: String,
-    /// What was seen and what that means, one sentence.
+    /// Observation and its meaning, in one sentence.
     pub cause: String,
-    /// What to do about it.
+    /// Remedy, as data.
     pub remedy: Remedy,
     /// The remedy as a sentence, once it is written.
     pub sentence: Option<String>,
@@ -37,7 +37,7 @@ impl Caveat {
         Caveat { code, subject, cause: cause.into(), remedy: remedy.into(), sentence: None }
     }
 
-    /// What to do about it, in one sentence; empty where nobody has written it.
+    /// The remedy in one sentence; empty if it has not been written yet.
     pub fn sentence(&self) -> &str {
         match (&self.sentence, &self.remedy) {
             (Some(sentence), _) | (None, Remedy::Words(sentence)) => sentence,

@@ -1,11 +1,11 @@
-//! Where a series changes: the exact best segmentation, by PELT (Killick, Fearnhead and Eckley, JASA
-//! 107, 2012).
+//! Change points of a series: the exact best segmentation, by PELT (Killick, Fearnhead and Eckley,
+//! JASA 107, 2012).
 
 use crate::sample;
 use serde::Serialize;
 
-/// What a change is: the cost of a segment is minus twice its greatest log-likelihood (less what is
-/// common to all segmentations).
+/// Model of a change: the cost of a segment is minus twice its greatest log-likelihood (less what
+/// is common to all segmentations).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cost {
     /// Normal noise of this known standard deviation; the mean changes.
@@ -32,7 +32,7 @@ impl Cost {
     }
 }
 
-/// What a further change has to gain, in units of minus twice the log-likelihood. n values, q
+/// Gain required of a further change, in units of minus twice the log-likelihood. n values, q
 /// parameters a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Penalty {

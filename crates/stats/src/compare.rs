@@ -33,13 +33,13 @@ pub struct RatioEstimate {
     pub high: Option<f64>,
 }
 
-/// What a paired comparison found: a / b.
+/// Result of a paired comparison: a / b.
 ///
 /// The headline (`ratio`, `low`, `high`) is the geometric median of the pairs' ratios between two
 /// order statistics. It supposes that pairs are independent and nothing more, so it stays right when
-/// ratios are skewed or have two modes, as those of drives do. Hodges and Lehmann's estimate stands
-/// beside it: it uses the data better (narrower by about a fifth on normal data), but holds only
-/// when log ratios lie symmetrically about their middle. When the two part company, the ratios are
+/// ratios are skewed or have two modes, as those of drives do. Hodges and Lehmann's estimate is
+/// given beside it: it uses the data better (narrower by about a fifth on normal data), but holds
+/// only when log ratios lie symmetrically about their middle. When the two differ, the ratios are
 /// skewed, and the headline is the one to believe.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RatioInterval {
@@ -153,7 +153,7 @@ fn signed_rank_probabilities(n: usize) -> Vec<f64> {
     probability
 }
 
-/// What an interval says about a margin.
+/// Relation of an interval to a margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Agreement {

@@ -11,7 +11,7 @@ pub const COURSE_MIN: usize = 6;
 
 /// Of fewer values chance makes correlations that look as large as real ones do.
 const WANDERING_MIN: usize = 20;
-/// What an interval that counts the correlation is wider by, from which on values wander.
+/// Widening of an interval by the correlation, as a factor, above which values wander.
 const WANDERING: f64 = 1.5;
 
 /// Seed of the orders that tell what chance makes; it decides nothing else.
@@ -24,14 +24,14 @@ const SEED: u64 = 0x636f_7572;
 pub struct Course {
     /// The most likely lasting shift; `None` where all values are alike.
     shift: Option<Shift>,
-    /// What came after it to what came before; without one, as [`Course::halves`].
+    /// Values after the shift compared with those before; without a shift, as [`Course::halves`].
     around: Contrast,
     /// The later half to the earlier.
     halves: Contrast,
     wanders: bool,
 }
 
-/// What is said of a course.
+/// Verdict on a course.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Turn {
@@ -48,12 +48,12 @@ pub enum Turn {
 /// A course and what is said of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JudgedCourse {
-    /// What it says.
+    /// The verdict.
     pub turn: Turn,
     /// Index of the first value after the change; `None` where none is known.
     pub at: Option<usize>,
-    /// What came after the change to what came before; where no change is known, the later half to the earlier. The place of
-    /// a change is chosen by the same values, which the interval does not count.
+    /// Ratio of the values after the change to those before; where no change is known, of the later half to the earlier. The
+    /// place of a change is chosen by the same values, which the interval does not count.
     pub ratio: RatioEstimate,
     /// How likely a course without a change looks as much like one.
     pub p_value: f64,
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(Course::new(&[1.0, 2.0, 3.0, 0.0, 5.0, 6.0]), None);
     }
 
-    // Whoever reads *slower* of a drive that goes up and down by itself has to be told that it does.
+    // A drive that goes up and down by itself must not be reported as *slower* without saying so.
     #[test]
     fn a_course_that_wanders_is_known_as_one() {
         let mut stream = Stream::new(76);

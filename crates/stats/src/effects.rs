@@ -1,14 +1,14 @@
-//! What settings do to a figure: runs of all combinations of factors' levels, made in blocks, on a logarithmic scale.
+//! Effects of settings on a figure: runs of all combinations of factors' levels, made in blocks, on a logarithmic scale.
 //!
-//! Each block has one run of every setting. What changes from block to block is taken off within each; what a factor, or two
-//! together, does is asked of every block anew, and how much the answers differ is the error.
+//! Each block has one run of every setting. Differences between blocks are subtracted within each; every block gives its own
+//! estimate of the effect of a factor, or of two together, and the spread of these estimates is the error.
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 
 use crate::sample;
 
-/// What was found of all factors.
+/// Results for all factors.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Effects {
     /// Each factor alone, in their order, then each pair of factors.
@@ -125,8 +125,8 @@ pub fn effects(levels: &[usize], runs: &[Vec<f64>], confidence: f64) -> Option<E
     })
 }
 
-/// What one or two factors do in a block of `values` in the order of [`effects`]: for each level its mean less that of all,
-/// or for each pair of levels, the second factor fastest, what is beyond what each does alone.
+/// Effects of one or two factors in a block of `values` in the order of [`effects`]: for each level its mean less that of
+/// all, or for each pair of levels, the second factor fastest, the part beyond what each does alone.
 ///
 /// Empty when `factors` are not one or two of those of `levels`, or a setting is missing.
 pub fn cell_effects(levels: &[usize], factors: &[usize], values: &[f64]) -> Vec<f64> {
@@ -165,7 +165,7 @@ fn means(levels: &[usize], factors: &[usize], values: &[f64]) -> Vec<f64> {
     sums.iter().map(|sum| sum / each).collect()
 }
 
-/// What one or two factors do in a block whose values are centred.
+/// Effects of one or two factors in a block whose values are centred.
 fn cells(levels: &[usize], factors: &[usize], block: &[f64]) -> Vec<f64> {
     let mut cells = means(levels, factors, block);
     if let [a, b] = factors {
@@ -237,7 +237,7 @@ impl Projected {
         let squared: f64 = products.map(|p| p * p).sum::<f64>() / (n - 1.0).powi(2);
         let d = degrees as f64;
         let between = n * dot(&mean, &mean);
-        // What rounding leaves is no difference.
+        // A rounding error is not a difference.
         if trace <= f64::EPSILON * f64::EPSILON * self.squares.max(f64::MIN_POSITIVE)
             || squared <= 0.0
         {

@@ -1,4 +1,4 @@
-//! What correlated observations are worth.
+//! Effective sample size of correlated observations.
 
 use crate::{normal, sample};
 use statrs::function::beta::checked_beta_reg;

@@ -41,7 +41,7 @@ mod tests {
     // Bins with other names than fio's are bins that its own tools take for those of another program.
     #[test]
     fn bins_are_named_as_fio_names_them() {
-        // What fio 3.33 wrote in a json+ for latencies of these bins.
+        // Names that fio 3.33 wrote in a json+ for latencies of these bins.
         for (ns, name) in [(127, 127), (128, 129), (14_612, 14_656), (33_400, 33_536)] {
             assert_eq!(middle_ns(index_of(ns)), name, "{ns}");
         }

@@ -1,4 +1,4 @@
-//! Where work that goes on slows down for good: a knee between two plateaus.
+//! Knee between two plateaus: the point at which continuous work slows down for good.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,15 +10,16 @@ const BINS_MAX: usize = 1024;
 /// Changes that are smaller than this in the logarithm of a bin's time are taken for noise.
 const SCALE_MIN: f64 = 0.05;
 
-/// What is slow for fewer groups is no plateau.
+/// Fewest groups of a plateau; a shorter slow stretch does not count.
 const LASTING_GROUPS: usize = 8;
 
 /// The place at which a fast stretch ends.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Knee {
-    /// Where the lines of the two stretches meet: bytes that the drive had taken.
+    /// Bytes that the drive had taken where the lines of the two stretches meet.
     pub at_bytes: f64,
-    /// What the drive had taken before the fast stretch's line begins: what memory took at once.
+    /// Bytes that the drive had taken before the fast stretch's line begins: data that memory
+    /// absorbed at once.
     pub head_start_bytes: f64,
     /// Speed before, in bytes per second.
     pub fast: f64,
@@ -77,7 +78,7 @@ impl Progress<'_> {
         let groups = self.ends_ns.len();
         let fewest = at + LASTING_GROUPS;
         let quarter = fewest.max(at + (at - first) / 4);
-        // What is very slow takes long to come to a quarter.
+        // A very slow stretch takes long to reach a quarter.
         let span = self.time(at) - self.time(first);
         let is_long = |last: &usize| self.time(*last) - self.time(at) >= span;
         let last = (fewest..quarter.min(groups + 1)).find(is_long).unwrap_or(quarter);
@@ -94,7 +95,7 @@ impl Progress<'_> {
 
     /// Lines through both stretches, without the groups next to the change; where they meet.
     fn lines(&self, first: usize, at: usize, last: usize) -> Knee {
-        // What is filled at once at the beginning is no part of the first line.
+        // Data that memory absorbs at once at the beginning is not part of the first line.
         let begin = first + (at - first) / 4;
         let end = (at - (at - begin) / 8).max(begin + 1).min(at);
         let next = (at + (last - at) / 4).min(last - 1).max(at);

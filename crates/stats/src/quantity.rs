@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a number counts. Formatting to other scales (MiB/s, µs) is the report's business.
+/// Unit of a number. Formatting to other scales (MiB/s, µs) is left to the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -24,7 +24,7 @@ pub enum Unit {
     Count,
 }
 
-/// Which direction of a quantity is good.
+/// Preferred direction of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
@@ -48,12 +48,12 @@ pub struct Quantity {
     pub high: Option<f64>,
     /// Confidence that the interval holds, such as 0.95; what was asked, not the exact coverage.
     pub confidence: f64,
-    /// What is counted.
+    /// Unit of the value.
     pub unit: Unit,
     /// Observations behind the value.
     pub n: usize,
     /// Independent observations they are worth.
     pub n_effective: f64,
-    /// Which direction is good.
+    /// Preferred direction.
     pub better: Better,
 }

@@ -1,4 +1,4 @@
-//! What to do about a doubt, as data.
+//! Remedies for a doubt, as data.
 //!
 //! Instruments name the remedy, with its values; crate `views` has the sentences, since flags and commands are the
 //! program's. So programs that read the JSON depend on a code, and the wording of a remedy may change.
@@ -19,7 +19,7 @@ use crate::verdict::Evidence;
 /// Values of a remedy, by name.
 pub type Values = BTreeMap<String, Evidence>;
 
-/// What to do about a doubt.
+/// Remedy for a doubt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remedy {
     /// A remedy of a record or document that names no code, or none that this version has. Never made by an instrument.

@@ -1,4 +1,4 @@
-//! What every statistic here begins with: is the sample usable, and what does it look like in order.
+//! First step of every statistic here: checking that a sample is usable, and sorting it.
 
 /// The sample in ascending order; `None` when it is empty or holds NaN or an infinity.
 pub(crate) fn sorted(xs: &[f64]) -> Option<Vec<f64>> {

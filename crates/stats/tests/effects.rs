@@ -88,7 +88,7 @@ impl World {
             .collect()
     }
 
-    /// What each term truly explains.
+    /// True share of each term.
     fn shares(&self) -> [f64; 3] {
         let of = |x: f64, mean_square: f64| x * x * mean_square;
         let parts = [of(self.first, 0.5), of(self.second, 2.0 / 3.0), of(self.both, 1.0 / 3.0)];

@@ -1,4 +1,4 @@
-//! What holds for every input.
+//! Properties that hold for every input.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may stop at what is missing")]
 
 use drivescope_stats::ess::{
@@ -125,7 +125,7 @@ proptest! {
         prop_assert!(worth >= 1.0 && worth <= xs.len() as f64);
     }
 
-    /// Whoever is told a greater count than needed repeats for nothing.
+    /// A count greater than needed makes users repeat runs for nothing.
     #[test]
     fn runs_needed_is_the_least_count(xs in rates(6..20), percent in 3.0..20.0_f64) {
         let Some(ours) = runs_needed(&xs, percent, 0.95) else { return Ok(()) };

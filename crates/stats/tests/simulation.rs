@@ -66,7 +66,7 @@ fn the_interval_at_stopping_covers_however_often_it_was_looked() {
     }
 }
 
-/// What the rule is there to replace: stop as soon as the plain interval is narrow.
+/// The rule's naive alternative: stop as soon as the plain interval is narrow.
 fn naive_stop(xs: &[f64], percent: f64) -> OrderInterval {
     let narrow = |n: &usize| {
         let interval = median_interval(&xs[..*n], 0.95).unwrap();
@@ -197,7 +197,7 @@ fn paired_ratios_cover_and_decide_rightly() {
     let mut draw = Draw::new(600);
     let (mut covered, mut symmetric, mut agrees, mut differs) = (0, 0, 0, 0);
     for _ in 0..TRIALS {
-        // What both share within a round is far more than what sets them apart.
+        // The variation that both share within a round is far greater than their difference.
         let b = draw.sample(15, |draw| 500.0 * (0.3 * draw.normal()).exp());
         let a: Vec<f64> = b.iter().map(|b| b * 1.02 * (0.04 * draw.normal()).exp()).collect();
         let ratio = paired_ratio(&a, &b, 0.9).unwrap();

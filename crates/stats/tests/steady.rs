@@ -130,7 +130,7 @@ fn accepted_values_are_those_of_the_long_run() {
     }
 }
 
-// What rises for ten fills must not be taken at the third: the margins are met by neighbours long before the end is.
+// A rise that lasts ten fills must not be taken at the third: neighbours meet the margins long before the end does.
 #[test]
 fn a_slow_rise_of_amplification_is_waited_for() {
     let drive = Drive { op: 0.07, ..QUIET };

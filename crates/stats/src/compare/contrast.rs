@@ -187,7 +187,7 @@ impl Contrast {
         self.middle.exp()
     }
 
-    /// What the interval of independent runs was widened by, as a factor; 1 where neighbours do not resemble each other.
+    /// Factor by which the interval of independent runs was widened; 1 where neighbours do not resemble each other.
     pub fn stretch(&self) -> f64 {
         self.stretch
     }

@@ -1,10 +1,10 @@
-//! What a contrast says, alone or among many.
+//! Verdict of a contrast, alone or among many.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Agreement, Contrast, ERROR_MAX, RatioEstimate, agreement};
 
-/// What is said of one of two, beside the other.
+/// Verdict on one of two, compared with the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -33,7 +33,7 @@ pub enum Withheld {
 /// A contrast and what is said of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
-    /// What it says.
+    /// The verdict.
     pub outcome: Outcome,
     /// a / b with the interval of this test alone.
     pub ratio: RatioEstimate,
@@ -72,7 +72,7 @@ pub fn judge(contrasts: &[Contrast], confidence: f64, margin: f64) -> Vec<Judged
         let ratio = contrast.estimate(confidence);
         let narrow = contrast.estimate(1.0 - 2.0 * error);
         let agrees = agreement((narrow.low, narrow.high), margin) == Agreement::Agrees;
-        // What moved by less than the margin moved out of it neither.
+        // A drift below the margin did not move the values out of it either.
         let matters = |drift: &f64| !agrees || drift.ln().abs() > margin.ln_1p();
         let drift = contrast.drift_beyond().filter(matters);
         let differs = !agrees && adjusted[index] <= least;

@@ -94,8 +94,8 @@ impl LatencyRuns {
     }
 }
 
-/// What the ratio of a percentile of `a` to that of `b`, each of all its runs merged, is to be divided and multiplied by to
-/// reach the ends of its interval: 1 or more.
+/// Factor, 1 or more, by which to divide and multiply the ratio of a percentile of `a` to that of `b`, each of all its runs
+/// merged, to reach the ends of its interval.
 ///
 /// The runs are the replicates, never single latencies: those of one run depend on each other, and the percentile of a
 /// short run is unstable. So runs are drawn with replacement and merged (Efron's bootstrap), those of both sides together

@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(rank_sum(20, 20, 0.025), Some(128));
         assert_eq!(rank_sum(3, 3, 0.025), None);
         assert_eq!(rank_sum(3, 5, 0.025), Some(1));
-        // Where the exact distribution ends, the approximation goes on: one rank apart at most.
+        // Past the end of the exact distribution the approximation is used: one rank apart at most.
         let (exact, normal) = (rank_sum(50, 50, 0.025).unwrap(), rank_sum(50, 51, 0.025).unwrap());
         assert!(normal > exact && normal - exact < 30, "{exact} {normal}");
     }

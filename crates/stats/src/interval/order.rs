@@ -118,8 +118,8 @@ pub(crate) fn last_rank(most: usize, passes: impl Fn(usize) -> bool) -> Option<u
     (good > 0).then_some(good)
 }
 
-/// Where the upper end of the interval from rank k lies in a normal sample of n, in standard
-/// deviations (Blom 1958).
+/// Upper end of the interval from rank k in a normal sample of n, in standard deviations (Blom
+/// 1958).
 pub(crate) fn shape(n: usize, lower_rank: usize) -> f64 {
     normal::quantile(1.0 - (lower_rank as f64 - 0.375) / (n as f64 + 0.25))
 }

@@ -102,7 +102,7 @@ fn modal_interval(xs: &[f64], convex: &Hull, concave: &Hull) -> (usize, usize, f
 struct Hull {
     /// Indices of its corners, ascending, the two ends among them.
     corners: Vec<usize>,
-    /// What is added to an index to get the height of a corner.
+    /// Offset added to an index to get the height of a corner.
     lift: f64,
 }
 

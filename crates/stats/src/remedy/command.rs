@@ -3,7 +3,7 @@
 use super::list::remedies;
 
 remedies! {
-    /// What to change of a command of another program, or of its results.
+    /// Changes to a command of another program, or to its results.
     Command {
         /// Let jobs run one after the other.
         OneAfterTheOther = "one_after_the_other",

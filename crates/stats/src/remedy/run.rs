@@ -3,7 +3,7 @@
 use super::list::remedies;
 
 remedies! {
-    /// What to change of a run of drivescope, or of what it was made on.
+    /// Changes to a run of drivescope, or to its target.
     Run {
         /// Resume the run, or repeat it.
         FinishOrRepeat = "finish_or_repeat",

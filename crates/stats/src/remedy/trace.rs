@@ -3,7 +3,7 @@
 use super::list::remedies;
 
 remedies! {
-    /// What to change of a recording, of its reading, or of its replay.
+    /// Changes to a recording, to its reading, or to its replay.
     Trace {
         /// Record with larger buffers.
         LargerBuffers = "larger_buffers",

@@ -108,7 +108,7 @@ impl Detector {
         }
     }
 
-    /// What the last look found.
+    /// The judgement of the last look.
     pub fn judgement(&self) -> &Judgement {
         &self.current
     }
@@ -197,7 +197,7 @@ impl Detector {
         let is_mixed = gate.cliff_fills.is_some() && exhausted >= fills - HISTORY_FILLS_MAX;
         let cells = &even(&since[usize::from(is_mixed).min(since.len())..]);
         let cell_fills = self.history.cell_fills(cells);
-        // What changes while free space may still come to its end is that end.
+        // A change while free space may still run out is put down to that.
         let free = cells.partition_point(|cell| {
             self.history.fills_of(cell.from_bytes) < gate.exhausted_fills + cell_fills
         });
@@ -243,7 +243,7 @@ impl Detector {
         (since < SINCE_WAVE_FILLS.max(2.0 * self.history.fills_of(period))).then_some(since)
     }
 
-    /// What is granted is used up.
+    /// Turns *not yet* into *no* when the drive writes granted are used up.
     fn given_up(&self, mut found: Judgement, evidence: &BTreeMap<String, Evidence>) -> Judgement {
         if found.verdict == Verdict::NotYet && self.history.fills() >= self.prior.fills_max {
             found.verdict = Verdict::No;
@@ -381,7 +381,8 @@ impl Detector {
         tell("settled_fills", gate.settled_fills);
         if let Some(at) = gate.cliff_fills {
             tell("cliff_fills", at);
-            // What was filled in order, or nobody knows how, may fall for other reasons as well.
+            // A drive that was filled in order, or whose past is unknown, may fall for other
+            // reasons as well.
             let was_purged = self.prior.start == Start::Purged;
             if let Some(op) =
                 theory::op_from_cliff(at, true).filter(|_| was_purged && !self.prior.in_place)

@@ -76,7 +76,7 @@ pub(super) enum Shape {
     Telegraph,
 }
 
-/// What is known of the end.
+/// Findings about the end of a series.
 #[derive(Clone, Debug)]
 pub(super) struct Ending {
     pub(super) shape: Shape,
@@ -101,7 +101,7 @@ pub(super) struct Ending {
     pub(super) earlier: Option<(usize, usize, f64)>,
     /// Why, without a full stop.
     pub(super) reason: String,
-    /// What a thin answer lacks.
+    /// Data that a thin answer needs.
     pub(super) missing: Option<String>,
 }
 
@@ -511,7 +511,7 @@ impl End<'_> {
         let off = |part: &[f64]| (sample::mean(part) / self.level - 1.0).abs();
         let newest = self.costs.rchunks(halves).take(2).filter(|part| part.len() == halves);
         let newest = newest.map(off).fold(0.0, f64::max);
-        // What is longer ago is history.
+        // Older values are history.
         let recent = &self.costs[self.costs.len() - self.cells_of(SINCE_REVERSAL_FILLS[0])..];
         let greatest = recent.windows(halves).map(off).fold(0.0, f64::max);
         let ahead = slope_fills * ending.slope_bound;

@@ -11,7 +11,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Whose arithmetic.
+/// Version of fio whose arithmetic is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Version {
@@ -22,7 +22,7 @@ pub enum Version {
     V3_42,
 }
 
-/// What is looked at.
+/// Quantity that is compared with the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Criterion {
@@ -55,9 +55,9 @@ pub enum Limit {
 /// `steadystate=`, `steadystate_duration=` and what goes with them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Whose arithmetic.
+    /// Version of fio whose arithmetic is used.
     pub version: Version,
-    /// What is looked at.
+    /// Quantity that is compared with the limit.
     pub criterion: Criterion,
     /// Below what it counts as steady.
     pub limit: Limit,
@@ -116,7 +116,7 @@ impl Settings {
     }
 }
 
-/// What fio computed when its ring was full.
+/// Figures that fio computed when its ring was full.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Check {
     /// Intervals since the job began, this one included: with one a second, the second at which fio looked.
@@ -125,7 +125,7 @@ pub struct Check {
     pub slope_per_sample: Option<f64>,
     /// Greatest distance from the mean, for the others.
     pub deviation: Option<f64>,
-    /// What is compared with the limit, in its unit.
+    /// Figure that is compared with the limit, in its unit.
     pub criterion: f64,
     /// Mean of the window, cut down to a whole number: what fio reports, and its user takes.
     pub mean: u64,
@@ -139,7 +139,7 @@ pub struct Replica {
     settings: Settings,
     ring: Vec<u64>,
     samples: usize,
-    /// Where the oldest sample is, once the ring is full.
+    /// Index of the oldest sample, once the ring is full.
     oldest: usize,
     /// Of all samples in the ring, when it is full.
     sum_y: u64,
@@ -261,7 +261,7 @@ impl Replica {
     }
 }
 
-/// What fio makes of a whole series.
+/// fio's judgement of a whole series.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
     /// The check at which it ended the job; `None` when it did not.

@@ -17,13 +17,13 @@ const LASTING: usize = 4;
 /// Shares of what is known, and drive writes beside it, after which free space cannot end any more.
 const LATEST_SHARE: f64 = 1.3;
 const LATEST_MORE: f64 = 0.25;
-/// What an estimate of over-provisioning may be too high by.
+/// Share of an estimated over-provisioning to count on: estimates may be too high.
 const ESTIMATE_SHARE: f64 = 0.8;
 
-/// What of the gates is known.
+/// Drive writes after which free space and addresses never written no longer matter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Gate {
-    /// Where the rate fell for want of free space, in fills; `None` when it did not so far.
+    /// Fills at which the rate fell for want of free space; `None` when it did not so far.
     pub(super) cliff_fills: Option<f64>,
     /// The rate before the cliff.
     pub(super) plateau: Option<f64>,
@@ -55,7 +55,8 @@ impl Gate {
             base + 1.1 * known
         } else {
             match cliff_fills {
-                // What was filled in order may fall earlier for another reason, such as a full single-bit cache.
+                // A drive that was filled in order may fall earlier for another reason, such as a full
+                // single-bit cache.
                 Some(at) if !was_filled => at,
                 _ => base + most,
             }
@@ -117,7 +118,7 @@ fn recent_amplification(history: &History) -> Option<f64> {
     sample::usable(&values).then(|| sample::mean(&values))
 }
 
-/// What the drive did while it had free space.
+/// Rate and amplification of the drive while it had free space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Plateau {
     rate: f64,
@@ -139,7 +140,7 @@ fn plateau(history: &History, was_filled: bool) -> Option<Plateau> {
     Some(Plateau { rate: median(&rates)?, amplification })
 }
 
-/// Where the first lasting fall from the plateau begins, not before `base` fills less a cell.
+/// Fills at which the first lasting fall from the plateau begins, from `base` less a cell on.
 fn cliff(history: &History, plateau: Plateau, base: f64) -> Option<f64> {
     let cells = history.cells();
     let begun = |cell: &Cell| history.fills_of(cell.from_bytes);

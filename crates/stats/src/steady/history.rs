@@ -1,4 +1,4 @@
-//! What was written, in cells of equal bytes.
+//! History of writes, in cells of equal bytes.
 
 use super::judgement::Span;
 
@@ -164,7 +164,7 @@ pub(super) fn even(cells: &[Cell]) -> Vec<Cell> {
         return cells.to_vec();
     }
     let mut even = Vec::with_capacity(cells.len());
-    // What does not fill a cell is at the beginning: the end counts.
+    // Bytes that do not fill a cell are dropped at the beginning: the end counts.
     let mut from_bytes = last.to_bytes - count * length;
     let mut at = 0;
     while from_bytes < last.to_bytes {

@@ -1,10 +1,10 @@
-//! What is told to the detector before, and what it tells.
+//! Inputs and results of the detector.
 
 use crate::verdict::Evidence;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What the drive went through before the first byte.
+/// State of the drive before the first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
@@ -16,7 +16,7 @@ pub enum Start {
     Unknown,
 }
 
-/// What is known, or granted, before the first byte.
+/// Facts and limits given before the first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prior {
     /// Bytes of the addresses that are written: a fill.
@@ -72,7 +72,7 @@ impl Prior {
     }
 }
 
-/// What was written in one stretch, of any length.
+/// Writes of one stretch, of any length.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Span {
     /// By the host, into the range.
@@ -90,7 +90,7 @@ pub struct Span {
     pub idle_ns: u64,
 }
 
-/// Where the drive is.
+/// State of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -184,10 +184,10 @@ pub struct Level {
     pub to_bytes: u64,
 }
 
-/// What is known after the last look.
+/// Findings of the last look.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// Where the drive is.
+    /// State of the drive.
     pub state: State,
     /// May the value be taken?
     pub verdict: Verdict,
@@ -203,7 +203,7 @@ pub struct Judgement {
     pub earlier: Option<Level>,
     /// Least and greatest rate between which the drive goes, where it is not at rest.
     pub range: Option<[f64; 2]>,
-    /// What an *inconclusive* answer lacks, such as `about 1.5 drive writes`.
+    /// Data that an *inconclusive* answer needs, such as `about 1.5 drive writes`.
     pub missing: Option<String>,
     /// Why, in one sentence without a full stop.
     pub reason: String,

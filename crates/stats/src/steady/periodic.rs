@@ -65,7 +65,7 @@ pub(super) fn wave(values: &[f64], half_fill: usize, margin: f64, error: f64) ->
     {
         return None;
     }
-    // What leaves the margin once is an event, not a wave.
+    // A single excursion from the margin is an event, not a wave.
     let leaves = |from: usize| {
         // Half fills that begin in the period; of the last one, those that still fit.
         let stretch = (length + half_fill).min(whole.len());
@@ -131,7 +131,7 @@ mod tests {
         }
     }
 
-    // What half fills average out leaves a drive steady, and what stays within the margin does too.
+    // A wave that half fills average out leaves a drive steady, and so does one within the margin.
     #[test]
     fn a_wave_that_half_fills_do_not_see_leaves_nothing() {
         let flutter = series(128, |i| 100.0 + 20.0 * (TAU * i / 8.0).sin());

@@ -40,7 +40,7 @@ pub(super) fn segments(values: &[f64], value_fills: f64, material: f64) -> Optio
     if count < 2 {
         return None;
     }
-    // What does not fill a block is at the beginning: the end counts.
+    // Values that do not fill a block are dropped at the beginning: the end counts.
     let skipped = values.len() - count * length;
     // By medians a stall makes no change, however long it is.
     let median = |part: &[f64]| sample::sorted(part).map(|part| sample::median_of_sorted(&part));
@@ -74,7 +74,7 @@ pub(super) fn segments(values: &[f64], value_fills: f64, material: f64) -> Optio
     } else {
         noise(values, &stretches, length, value_fills)
     };
-    // What goes up and down within a half drive write is worth less noise than its steps look like.
+    // Ups and downs within a half drive write are worth less noise than their steps look like.
     let halves: Vec<f64> =
         values[last.start..last.end].rchunks_exact(2 * length).map(sample::mean).collect();
     let third = match sample::standard_deviation(&halves) {
@@ -156,7 +156,7 @@ fn noise(values: &[f64], stretches: &[Segment], length: usize, value_fills: f64)
     let mut residuals = Vec::with_capacity(values.len());
     let mut add = |part: &[f64]| {
         let mean = sample::mean(part);
-        // What drifts is no noise.
+        // Drift is not noise.
         let middle = (part.len() as f64 - 1.0) / 2.0;
         let squares: f64 = (0..part.len()).map(|at| (at as f64 - middle).powi(2)).sum();
         let products: f64 =

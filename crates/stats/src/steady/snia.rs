@@ -32,9 +32,9 @@ pub struct Window {
     pub allowed_range: f64,
     /// Slope of the least-squares line, a round.
     pub slope_per_round: f64,
-    /// Where that line meets round 0, rounds being counted from the first of the test.
+    /// Value of that line at round 0, rounds being counted from the first of the test.
     pub intercept: f64,
-    /// What the line rises or falls from the first to the last of the five, which are four steps apart.
+    /// Rise or fall of the line from the first to the last of the five, which are four steps apart.
     pub slope_excursion: f64,
     /// Most that `slope_excursion` may be.
     pub allowed_slope_excursion: f64,
@@ -80,7 +80,7 @@ impl Window {
     }
 }
 
-/// What the rule says of a series of rounds.
+/// Verdict of the rule on a series of rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "verdict")]
 pub enum Judgement {

@@ -5,7 +5,7 @@ use crate::{ess, sample};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// What a line through a window says about where the series is going.
+/// Trend of a window, by a line through it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Rest {
     /// Mean of the window.
@@ -36,9 +36,9 @@ impl Rest {
         [end - self.half_width, end + self.half_width]
     }
 
-    /// What the end is best taken to be, as a share of the mean: the line's, drawn towards the mean by as much as the slope is
-    /// uncertain. A slope of many standard errors is believed, one that noise would give is not; either alone would be
-    /// worse, the mean where a drive still comes down, and the line where it does not.
+    /// Best estimate of the end, as a share of the mean: the line's, drawn towards the mean by as much as the slope is
+    /// uncertain. A slope of many standard errors is believed, one that noise would give is not; either alone would be worse,
+    /// the mean where a drive still comes down, and the line where it does not.
     pub fn estimate(&self) -> f64 {
         let (slope, error) = (self.slope_per_fill, self.slope_error);
         if slope == 0.0 {
@@ -122,7 +122,8 @@ mod tests {
         move || normal::quantile(stream.open01())
     }
 
-    // What fades away like e^-t is told ahead: the bound must hold the true distance, and the estimate come near it.
+    // The end of a series that fades like e^-t is predicted: the bound must hold the true distance, and the estimate
+    // come near it.
     #[test]
     fn a_fading_series_is_told_its_end() {
         let cells = 64;
