@@ -22,10 +22,10 @@ const LOOK_EVERY: Nanos = Nanos::millis(100);
 /// A drive that answers scripts. Without the drive's type in it, so that instruments are compiled once: beside an
 /// I/O one call through a table is nothing.
 pub trait Bench {
-    /// What is known of the drive.
+    /// Returns the description of the drive.
     fn info(&self) -> &DriveInfo;
 
-    /// What I/O to it passes through.
+    /// Returns the layers that I/O to it passes through.
     fn stack(&self) -> Stack;
 
     /// Time since the bench was set up, on the drive's clock.
@@ -387,7 +387,7 @@ impl Hand<'_> {
     }
 }
 
-/// What is wrong with a completed access.
+/// Returns the failure of a completed access, if any.
 fn failure(sample: &Sample, completion: &Completion) -> Option<Failure> {
     let kind = match completion.outcome.bytes() {
         Err(errno) => FailureKind::Error(errno),

@@ -12,7 +12,7 @@ pub enum EngineError {
     /// A lane's thread could not be started.
     #[error("cannot start a thread for submitter {submitter}: {source}")]
     Thread {
-        /// Whose.
+        /// Index of the submitter.
         submitter: usize,
         /// The system's answer.
         source: std::io::Error,

@@ -36,7 +36,7 @@ impl Gate {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // What is in it is whole after any panic.
+        // The state is whole after any panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -7,18 +7,18 @@ use block::{Bytes, Completion, Drive, DriveError, Nanos, Request, Time};
 use crate::samples::Totals;
 use crate::submitter::Submitter;
 
-/// What a lane tells while it runs. Sent at most once per [`TELL_EVERY`], never per I/O.
+/// Message from a running lane. Sent at most once per [`TELL_EVERY`], never per I/O.
 pub(crate) enum Word {
     /// A phase begins, by index.
     Phase(usize),
-    /// What completed since the last word.
+    /// Completions since the last message.
     Interval { at: Nanos, length: Nanos, ios: u64, bytes: Bytes },
 }
 
 /// How often a lane tells what it completed.
 const TELL_EVERY: Nanos = Nanos::millis(100);
 
-/// What all lanes of a step look at: the user's wish to stop, and a failure on another lane.
+/// Reasons to stop that all lanes of a step check: the user's wish, and a failure on another lane.
 #[derive(Clone, Copy)]
 pub(crate) struct Flags<'a> {
     pub(crate) cancel: &'a AtomicBool,
@@ -96,7 +96,7 @@ struct Teller {
     last: Time,
     next: Time,
     phase: usize,
-    /// What was told so far.
+    /// Totals reported so far.
     told: Totals,
 }
 

@@ -1,4 +1,4 @@
-//! What one submitter saw during one phase. Everything is allocated before the first I/O.
+//! Samples of one submitter during one phase. Everything is allocated before the first I/O.
 
 use block::{Bytes, Nanos, Op, Time};
 use stats::LatencyHistogram;
@@ -6,7 +6,7 @@ use workload::plan::{Arrival, Phase};
 
 use crate::samples::{Lag, OpSamples, PhaseSamples, Series};
 
-/// What one completed I/O contributes.
+/// Record of one completed I/O.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) op: Op,

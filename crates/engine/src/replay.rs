@@ -32,15 +32,15 @@ pub struct Planned {
     pub at: Nanos,
     /// Most that may be outstanding just before it is issued, as a sum of weights; [`Planned::ALL_ROOM`] for no limit.
     pub room: u64,
-    /// What it counts while it is outstanding.
+    /// Its weight while it is outstanding.
     pub weight: u64,
-    /// What it does.
+    /// The operation.
     pub op: Op,
     /// Force unit access.
     pub fua: bool,
-    /// Where, on the target.
+    /// Offset on the target.
     pub offset: Bytes,
-    /// How much; zero for a flush.
+    /// Length; zero for a flush.
     pub len: Bytes,
 }
 
@@ -60,14 +60,14 @@ impl Planned {
     };
 }
 
-/// What became of a [`Planned`]. Instants are since the replay's start, on the drive's clock.
+/// Result of a [`Planned`]. Instants are since the replay's start, on the drive's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replayed {
     /// Its number in the order of the plan, from 0.
     pub seq: u64,
-    /// Who issued it.
+    /// Index of the submitter that issued it.
     pub submitter: u16,
-    /// What was planned.
+    /// The request as planned.
     pub planned: Planned,
     /// When it could have been issued: its time had come, there was room, and a slot was free. What lies between this
     /// and [`Replayed::issued`] is the replayer's, and on a virtual drive nothing.
@@ -83,7 +83,7 @@ pub struct Replayed {
     pub outcome: Outcome,
 }
 
-/// Where requests come from, in their order.
+/// Source of requests, in their order.
 ///
 /// It is read ahead of the replay, on a thread of its own: the place to decode, map and repair.
 pub trait Feed: Send {
@@ -91,8 +91,8 @@ pub trait Feed: Send {
     /// end.
     ///
     /// # Errors
-    /// Whatever keeps it from going on; the replay then ends with [`EngineError::Feed`](crate::EngineError::Feed),
-    /// when what was issued has completed.
+    /// Returns an error if it cannot continue; the replay then ends with
+    /// [`EngineError::Feed`](crate::EngineError::Feed), when the requests already issued have completed.
     fn fill(&mut self, most: usize, out: &mut Vec<Planned>) -> Result<(), FeedError>;
 }
 
@@ -110,7 +110,7 @@ pub struct Setup {
     pub block_bytes_max: Bytes,
     /// Most memory for buffers; see [`block::LaneSetup::buffer_bytes_max`].
     pub buffer_bytes_max: Bytes,
-    /// What writes write; `None` refuses them.
+    /// Content of writes; `None` refuses them.
     pub content: Option<Content>,
     /// Of the content.
     pub seed: u64,

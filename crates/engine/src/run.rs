@@ -18,7 +18,7 @@ use crate::recorder;
 use crate::samples::{PhaseSamples, Samples, Totals};
 use crate::submitter::{Context, Submitter};
 
-/// What a run obeys besides its plan.
+/// Controls of a run besides its plan.
 #[derive(Clone, Copy)]
 pub struct Control<'a> {
     /// Set from outside (Ctrl-C) to end the run early; what was seen so far is kept.
@@ -111,7 +111,7 @@ fn run<T: Target>(
     run_lanes(lanes, environment, step, control, sink)
 }
 
-/// What the lanes left, before it is merged.
+/// Results of the lanes, before they are merged.
 struct Ran {
     submitters: Vec<Submitter>,
     start: Time,

@@ -1,4 +1,4 @@
-//! What became of the I/O of one run of one step.
+//! Results of the I/O of one run of one step.
 
 use block::{Bytes, Environment, Errno, Nanos, Op, Snapshot, Time};
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ impl Totals {
     }
 }
 
-/// What completed during one phase, over all submitters.
+/// Completions of one phase, over all submitters.
 #[derive(Clone, Debug)]
 pub struct PhaseSamples {
     /// The phase's name.
@@ -118,7 +118,7 @@ impl PhaseSamples {
     }
 }
 
-/// What completed of one operation during one phase.
+/// Completions of one operation during one phase.
 #[derive(Clone, Debug)]
 pub struct OpSamples {
     /// The operation.
@@ -292,13 +292,13 @@ impl Series {
 /// One I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Who issued it.
+    /// Index of the submitter.
     pub submitter: u16,
-    /// What it did.
+    /// The operation.
     pub op: Op,
-    /// Where.
+    /// Offset on the target.
     pub offset: Bytes,
-    /// How much.
+    /// Length.
     pub len: Bytes,
     /// When it was meant to be issued: its intended time, or as soon as its slot was free; since the
     /// step began.
@@ -312,11 +312,11 @@ pub struct Sample {
 /// An I/O that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What it was to do.
+    /// The operation.
     pub op: Op,
-    /// Where.
+    /// Offset on the target.
     pub offset: Bytes,
-    /// How much.
+    /// Length.
     pub len: Bytes,
     /// When the answer came, on the drive's clock.
     pub at: Time,
@@ -335,7 +335,7 @@ pub enum FailureKind {
     Short(Bytes),
 }
 
-/// What became of the drive, as far as an error tells.
+/// State of the drive after a failure, as far as an error shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// It is no longer there.
@@ -364,7 +364,7 @@ impl Failure {
         Failure { gone, ..self }
     }
 
-    /// What became of the drive.
+    /// Returns the state of the drive after this failure.
     pub fn trouble(&self) -> Trouble {
         match self.kind {
             _ if self.gone.is_some() => Trouble::Gone,

@@ -18,7 +18,7 @@ const BATCH: usize = 64;
 /// A phase is put off by this part of its time, rounded up to whole slices of its series.
 const STRETCH: u64 = 4;
 
-/// What a slot's outstanding request was, or, between requests, since when the slot is free.
+/// State of a slot: its outstanding request, or, between requests, since when it has been free.
 #[derive(Clone, Copy)]
 struct Slot {
     op: Op,
@@ -119,7 +119,7 @@ pub(crate) struct Submitter {
 /// An I/O of a submitter failed.
 pub(crate) struct Failed;
 
-/// What is the same for all submitters of a step.
+/// Context common to all submitters of a step.
 pub(crate) struct Context<'a> {
     pub(crate) step: &'a Step,
     pub(crate) region: Region,
@@ -456,8 +456,8 @@ impl Submitter {
         }
         let goes_on = index > 0 && self.legs[index].phase.continues(&self.legs[index - 1].phase);
         if !goes_on {
-            // What was generated ahead belongs to the phase before; accesses of one that goes on are
-            // kept, or a sequential cursor would skip the blocks that were never issued.
+            // Accesses generated ahead belong to the phase before; those of a phase that continues
+            // are kept, or a sequential cursor would skip the blocks that were never issued.
             self.stream.enter(index);
             self.batch_len = batch_len(&self.legs[index].phase);
             self.batch_used = self.batch_len;
@@ -466,7 +466,7 @@ impl Submitter {
         self.next_due = self.arrivals[index].next_due().map_or(Time::ZERO, |due| at + due);
     }
 
-    /// What each phase saw, without those never entered, and the audit of the addresses.
+    /// Returns the samples of each phase that was entered, and the audit of the addresses.
     pub(crate) fn finish(self, end: Time) -> (Vec<PhaseSamples>, Audit) {
         let start = self.start;
         let legs = self.legs.into_iter().filter_map(|leg| leg.recorder.finish(start, end));

@@ -1,4 +1,4 @@
-//! Which writes a drive is told of before they come.
+//! Writes that are announced to a drive before they come.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
 
 mod metronome;
@@ -86,7 +86,7 @@ fn each_write_is_foreseen_before_it_comes_and_no_other() {
     }
 }
 
-// What was made for a write beyond the end was made in vain, and delays what comes instead.
+// Content made for a write beyond the end is wasted, and delays the write that comes instead.
 #[test]
 fn none_is_foreseen_past_the_end_of_its_phase() {
     let bytes = Stop { bytes: Some(Bytes::kib(4 * 5)), ..Stop::default() };

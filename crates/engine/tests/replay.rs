@@ -54,7 +54,8 @@ fn run(drive: &mut Metronome, plan: &[Planned], setup: &Setup) -> (Ended, Vec<Re
     (ended, seen)
 }
 
-/// What a plan must come to: when each request is issued, whether for want of a slot it was late, and when it completes.
+/// Expected result of a plan: when each request is issued, whether it was late for want of a slot, and when
+/// it completes.
 fn expected(plan: &[Planned], servers: usize, service: u64, slots: usize) -> Vec<(u64, bool, u64)> {
     let mut busy = vec![0; servers];
     let mut out: Vec<(u64, u64)> = Vec::new();
@@ -99,8 +100,8 @@ fn plans() -> impl Strategy<Value = Vec<Planned>> {
 }
 
 proptest! {
-    // What a replay does is what its plan says and nothing else, whichever mode the plan speaks in: were it not, a
-    // comparison of two drives would be one of two replays.
+    // A replay must do exactly as its plan says, in every mode that a plan can have: otherwise a comparison of two
+    // drives would be one of two replays.
     #[test]
     fn a_replay_is_what_its_plan_says(
         plan in plans(),

@@ -16,7 +16,7 @@ const ASK_EVERY: Nanos = Nanos::micros(50);
 /// With less time than this before the next request, a lane does nothing else.
 const QUIET: Nanos = Nanos::micros(30);
 
-/// What all lanes look at.
+/// State shared by all lanes.
 #[derive(Clone, Copy)]
 pub(super) struct Shared<'a> {
     pub flags: Flags<'a>,
@@ -34,7 +34,7 @@ impl Shared<'_> {
     }
 }
 
-/// What a lane leaves behind.
+/// Result of a lane.
 #[derive(Default)]
 pub(super) struct Left {
     /// It was stopped before the end of the feed.
@@ -71,7 +71,7 @@ struct Slots {
     /// By submitter: which are free.
     free: Vec<Vec<u16>>,
     free_count: usize,
-    /// Who is asked first for a free one.
+    /// Submitter whose free slots are tried first.
     turn: usize,
     /// Since when one has been free without a break.
     since: Time,
@@ -140,8 +140,8 @@ pub(super) struct Lane<'a> {
     dry: Option<Time>,
     /// Since when there has been memory for the request at the head; never while there is none.
     memory: Time,
-    /// What was outstanding just before a slot came free again, with what was issued since, until the next wait;
-    /// otherwise zero.
+    /// Sum of the weights outstanding just before a slot came free again, with those issued since, until the
+    /// next wait; otherwise zero.
     full: u64,
     /// When the last request could have been issued.
     turn: Time,
@@ -261,7 +261,7 @@ impl<'a> Lane<'a> {
         let ledger = self.shared.ledger;
         // Not looked at while there was no slot, there was no room for it either.
         let waited = waited || self.full > next.planned.room;
-        // What other lanes did may be later than `now`, but never than the clock when this one is issued.
+        // Events on other lanes may be later than `now`, but never than the clock when this one is issued.
         let cleared = due.max(ledger.cleared(&next, waited));
         let slot = self.slots.since.max(self.memory);
         let ready = cleared.max(slot).max(self.turn).max(ledger.turn(&next));

@@ -1,4 +1,4 @@
-//! What all lanes of a replay have in common: what is outstanding, and whose turn it is.
+//! State common to all lanes of a replay: outstanding requests, and whose turn it is.
 
 use std::sync::atomic::{AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Release};
 
@@ -72,7 +72,7 @@ impl Ledger {
         }
     }
 
-    /// What is outstanding.
+    /// Sum of the weights of outstanding requests.
     #[inline]
     pub fn outstanding(&self) -> u64 {
         self.outstanding.load(Acquire)

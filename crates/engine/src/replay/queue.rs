@@ -32,7 +32,7 @@ struct Chunk {
     claimed: AtomicUsize,
 }
 
-/// What was read ahead.
+/// Requests read ahead.
 pub(super) struct Queue {
     state: Mutex<State>,
     filled: Condvar,
@@ -53,7 +53,7 @@ struct State {
     error: Option<FeedError>,
 }
 
-/// What a claim brought.
+/// Result of a claim.
 pub(super) enum Claim {
     Request(Next),
     /// The feeder is behind.
@@ -76,7 +76,7 @@ impl Queue {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // What is in it is whole after any panic.
+        // The state is whole after any panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

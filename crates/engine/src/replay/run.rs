@@ -96,7 +96,7 @@ fn first(left: Vec<Left>) -> Option<Failure> {
     left.into_iter().filter_map(|left| left.failure).min_by_key(|failure| failure.at)
 }
 
-/// What the threads of a replay share.
+/// State shared by the threads of a replay.
 #[derive(Clone, Copy)]
 struct Run<'a> {
     gate: &'a Gate,

@@ -1,4 +1,4 @@
-//! What a lane has to tell, in batches that go to the caller's thread and come back empty.
+//! Records of a lane, in batches that go to the caller's thread and come back empty.
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel};
 
@@ -10,7 +10,7 @@ use super::{Planned, Replayed};
 const BATCH: usize = 1024;
 /// Batches that all lanes together may have on their way, some 30 MB: more than a second of a fast drive.
 const BATCHES: usize = 256;
-/// What there is to tell is told at least this often, while there is nothing else to do.
+/// Longest time before records are sent, while there is nothing else to do.
 const TELL_EVERY: Nanos = Nanos::millis(100);
 
 /// A batch, and where it goes when it is empty again.
@@ -88,7 +88,7 @@ impl Teller {
         let began = now();
         let next = self.empty_batch();
         let full = std::mem::replace(&mut self.batch, next);
-        // Whoever does not listen any more has lost interest.
+        // A send that fails means that the receiver is no longer interested.
         let _ = self.told.send((full, self.give_back.clone()));
         // Handing over takes some microseconds; more is somebody who does not listen.
         let took = now().since(began);
