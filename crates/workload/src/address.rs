@@ -1,4 +1,4 @@
-//! Where transfers go, and how long they are.
+//! Offsets and lengths of transfers.
 
 use block::{Bytes, Op};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::Phase;
 use crate::units;
 
-/// Where transfers go. Offsets are multiples of the block size, from the region's beginning.
+/// Pattern of offsets, which are multiples of the block size from the region's beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "pattern", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Address {
@@ -45,7 +45,7 @@ pub enum Address {
         /// From where one submitter begins to where the next one does.
         #[serde(default, with = "units::bytes")]
         apart: Bytes,
-        /// Who goes on from where.
+        /// Owner of each cursor.
         cursors: Cursors,
     },
     /// Uniform over the multiples of a distance at which a block fits, each draw independent.
@@ -75,7 +75,7 @@ pub enum Share {
     Cursor,
 }
 
-/// Who goes on from where in [`Address::Strided`].
+/// Owner of each cursor of [`Address::Strided`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cursors {
@@ -161,13 +161,13 @@ impl Address {
 /// Transfers of this size and of its multiples lie on its multiples in a mix of sizes: the page of most systems.
 const PAGE: Bytes = Bytes(4096);
 
-/// Where a transfer of `len` may begin in a mix of sizes: at multiples of 4 KiB when it is one, otherwise of the
+/// Alignment of a transfer of `len` in a mix of sizes: 4 KiB if `len` is a multiple of it, otherwise the
 /// smallest size.
 pub(crate) fn grain(len: Bytes, smallest: Bytes) -> Bytes {
     if len.is_multiple_of(PAGE) { PAGE } else { smallest }
 }
 
-/// What is wrong with the addresses and sizes of `phase`: the field, and what to write instead.
+/// Checks the addresses and sizes of `phase`; an error has the field, and what to write instead.
 pub(crate) fn check(phase: &Phase) -> Result<(), (&'static str, String)> {
     if let Address::Zoned { zones } = phase.address {
         let sum = |of: fn(&Zone) -> u8| zones.iter().map(|z| u32::from(of(z))).sum::<u32>();

@@ -63,7 +63,7 @@ impl Constant {
         let scaled = u128::from(index) * NS_PER_S;
         let odd = u128::from(self.odd);
         if self.shift < 0 {
-            // Where the divisor leaves 128 bits it is far above `scaled`, which has 94.
+            // A divisor that exceeds 128 bits is far above `scaled`, which has 94.
             let shift = self.shift.unsigned_abs();
             let fits = shift <= odd.leading_zeros();
             return if fits {

@@ -1,4 +1,4 @@
-//! What was really issued: unique against total bytes, coverage, alignment and reuse distance.
+//! Audit of issued I/O: unique against total bytes, coverage, alignment and reuse distance.
 //!
 //! Block-layer counters agree with a tester that reads each block eight times from the drive's own
 //! cache; only the addresses tell. Each submitter keeps an [`Audit`]; [`Audit::merge`] makes of them
@@ -22,7 +22,7 @@ const BITMAP_BITS_LOG2: u32 = 24;
 /// [`Audit::new`].
 #[derive(Debug)]
 pub struct Audit {
-    /// Where block 0 is.
+    /// Offset of block 0.
     base: u64,
     block: u64,
     /// log2 of the block, where it is a power of two.
@@ -196,7 +196,7 @@ impl Audit {
     }
 }
 
-/// What the submitters of a run issued, together.
+/// Account of the I/O that the submitters of a run issued together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AuditSummary {
     /// Unit of the account.

@@ -1,4 +1,4 @@
-//! What writes write: data that a drive or filesystem can neither compress nor store once, unless the
+//! Content of writes: data that a drive or filesystem can neither compress nor store once, unless the
 //! plan says so.
 //!
 //! Drives and filesystems that compress (zram, Btrfs, ZFS, older SSD controllers) or deduplicate write

@@ -150,7 +150,7 @@ impl StackDistances {
         self.marks[live / 64] = (1 << (live % 64)) - 1;
         self.groups = vec![0; positions / GROUP + 1];
         for group in 1..self.groups.len() {
-            // What a counter of a Fenwick tree covers: from here down, as many groups as its lowest bit.
+            // A counter of a Fenwick tree covers, from here down, as many groups as its lowest bit.
             let from = (group - (group & group.wrapping_neg())) * GROUP;
             self.groups[group] = (group * GROUP).min(live).saturating_sub(from) as u32;
         }

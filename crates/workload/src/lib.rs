@@ -1,5 +1,5 @@
-//! What I/O to issue, as data: plans, the generators that turn them into requests, the frozen random
-//! stream behind them, and the audit of what was really issued.
+//! I/O to issue, as data: plans, the generators that turn them into requests, the frozen random
+//! stream behind them, and the audit of the I/O really issued.
 //!
 //! In the order of use: a [`plan`] is read or built; its [`schedule`] says which step runs next and
 //! with which seed; each submitter draws its accesses from a [`stream`] at the times that

@@ -31,7 +31,7 @@ impl Permutation {
         }
     }
 
-    /// What stands at `place`, which is below the count.
+    /// Returns the value at `place`, which is below the count.
     #[inline]
     pub fn at(&self, place: u64) -> u64 {
         let mut value = place;

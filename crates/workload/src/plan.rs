@@ -1,4 +1,4 @@
-//! What I/O to issue, as data. A plan can be printed, read back and run again.
+//! I/O to issue, as data. A plan can be printed, read back and run again.
 //!
 //! A plan has steps; a step has submitters and phases that follow each other without a gap; the
 //! schedule says how often and in which order the steps run. A plan knows nothing of the target but
@@ -27,7 +27,7 @@ pub struct Plan {
     /// The part of the target that may be touched; the whole target when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<Region>,
-    /// What is written by writes.
+    /// Content of writes.
     #[serde(default)]
     pub content: Content,
     /// How often and in which order the steps run.
@@ -42,10 +42,10 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Region {
-    /// Where it begins.
+    /// Offset of its beginning.
     #[serde(with = "units::bytes")]
     pub offset: Bytes,
-    /// How long it is.
+    /// Length.
     #[serde(with = "units::bytes")]
     pub length: Bytes,
 }
@@ -74,7 +74,7 @@ pub struct Step {
     /// How its requests reach the kernel, where that is not as the run has it; files and devices only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineKind>,
-    /// What happens, without a gap in between.
+    /// Phases, without a gap in between.
     #[serde(rename = "phase")]
     pub phases: Vec<Phase>,
 }
@@ -93,13 +93,13 @@ pub struct Phase {
     /// Sizes by share, which add up to 100; none where all are alike.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocks: Vec<BlockShare>,
-    /// Where transfers go.
+    /// Pattern of the offsets of transfers.
     pub address: Address,
     /// When it ends.
     pub stop: Stop,
     /// When requests are issued.
     pub arrival: Arrival,
-    /// What is issued, by share; the shares add up to 100.
+    /// Operations by share; the shares add up to 100.
     pub ops: Vec<OpShare>,
     /// A part of the plan's region, relative to its beginning; all of it when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -173,7 +173,7 @@ pub enum Gaps {
     Exponential,
 }
 
-/// What is wrong with a plan.
+/// Error in a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
     /// Not TOML, or not of a plan's form; the message names line and field.
@@ -187,7 +187,7 @@ pub enum PlanError {
     Value {
         /// Step, phase and field.
         place: String,
-        /// What is wrong and what to write instead.
+        /// Description of the error, and what to write instead.
         what: String,
     },
 }

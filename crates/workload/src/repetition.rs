@@ -84,7 +84,7 @@ impl Schedule {
     }
 }
 
-/// What every plan without a word about it has.
+/// True for the default, which every plan has that does not set it.
 fn is_usual(cache_probe: &Nanos) -> bool {
     *cache_probe == Schedule::CACHE_PROBE
 }

@@ -10,7 +10,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What a stream is for: the first element of every path, so that no two uses share a stream.
+/// Purpose of a stream: the first element of every path, so that no two uses share a stream.
 ///
 /// The numbers are frozen with the streams.
 pub(crate) mod purpose {
@@ -22,7 +22,7 @@ pub(crate) mod purpose {
     pub const ADDRESS: u64 = 3;
     /// First block of a sequential cursor.
     pub const START: u64 = 4;
-    /// Which operation comes next.
+    /// Choice of the next operation.
     pub const OPS: u64 = 5;
     /// Content of written data.
     pub const CONTENT: u64 = 6;

@@ -1,4 +1,4 @@
-//! Which step runs when, with which seed.
+//! Order and seeds of the runs of a plan's steps.
 
 use block::Nanos;
 
@@ -12,7 +12,7 @@ pub struct Slot {
     pub position: u32,
     /// Index of the step in [`Plan::steps`].
     pub step: usize,
-    /// Which repetition of the step, from 0; those that are not counted have the lowest numbers.
+    /// Number of the step's repetition, from 0; those that are not counted have the lowest numbers.
     pub run: u32,
     /// False for a run whose numbers are kept and not used.
     pub counted: bool,

@@ -1,4 +1,4 @@
-//! Which access comes next: offsets and operations of one submitter.
+//! Sequence of accesses: offsets and operations of one submitter.
 //!
 //! A submitter has one cursor, whatever its queue depth: the next access depends on the one issued
 //! before, never on the one that has completed. (With a cursor per outstanding operation each block
@@ -22,13 +22,13 @@ use stride::Stride;
 /// One access to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// What to do.
+    /// The operation.
     pub op: Op,
     /// Force unit access.
     pub fua: bool,
-    /// Where, in bytes from the target's beginning; zero for a flush.
+    /// Offset in bytes from the target's beginning; zero for a flush.
     pub offset: Bytes,
-    /// How much; zero for a flush.
+    /// Length; zero for a flush.
     pub len: Bytes,
 }
 
@@ -39,7 +39,7 @@ impl Default for Access {
     }
 }
 
-/// What the submitters of one run of a step share: the cursors of phases with [`Share::Cursor`].
+/// State shared by the submitters of one run of a step: the cursors of phases with [`Share::Cursor`].
 #[derive(Debug)]
 pub struct SharedCursors {
     /// One per phase; a phase that continues another uses that one's.
@@ -90,7 +90,7 @@ fn order_of(slots: u64, seed: u64, pass: u64, replayed: bool) -> Permutation {
     Permutation::new(slots, Rng::for_path(seed, &[purpose::PASS, pass]))
 }
 
-/// Where `phase` begins on the target, and how many whole blocks it has.
+/// Offset of `phase` on the target, and its count of whole blocks.
 fn blocks_of(phase: &Phase, region: Region) -> (u64, u64) {
     let (offset, length) = match phase.region {
         Some(part) => (region.offset + part.offset, part.length),
@@ -107,13 +107,13 @@ fn partition(slots: u64, n: u16, count: u16) -> (u64, u64) {
     (cut(n).min(slots), cut(n + 1).min(slots))
 }
 
-/// What a phase issues, with everything that does not change worked out.
+/// Accesses of a phase, with everything that does not change worked out.
 #[derive(Debug)]
 struct Form {
     /// The phase whose cursors and streams this one uses: itself, or the first of those it continues.
     origin: usize,
     block: Bytes,
-    /// Where block 0 is, in bytes on the target.
+    /// Offset of block 0 on the target, in bytes.
     base: u64,
     slots: u64,
     /// Places of a distance of their own.
@@ -147,7 +147,7 @@ impl Mix {
     }
 }
 
-/// Where the next address comes from.
+/// Source of the next address.
 #[derive(Debug)]
 enum Cursor {
     /// Goes around `begin..end`.

@@ -11,8 +11,8 @@ fn content(compressible_percent: u8, dedup_percent: u8) -> Content {
     Content { compressible_percent, dedup_percent }
 }
 
-/// What `payload` writes in `count` writes of `block` bytes, one after the other, into one buffer that
-/// still holds the write before.
+/// Data that `payload` writes in `count` writes of `block` bytes, one after the other, into one buffer
+/// that still holds the write before.
 fn written(payload: &mut SectorContent, block: usize, count: usize) -> Vec<u8> {
     let mut buffer = vec![0xa5; block];
     let mut all = Vec::with_capacity(block * count);

@@ -209,7 +209,7 @@ impl Reuse {
     }
 }
 
-/// What `percent` of the ascending `distances` stay within, when `correction` more lie at zero.
+/// Returns the distance within which `percent` of the ascending `distances` stay, when `correction` more lie at zero.
 fn quantile(distances: &[u64], correction: i64, percent: i64) -> Option<Bytes> {
     let count = distances.len() as i64 + correction;
     if count <= 0 {

@@ -1,6 +1,6 @@
 //! A cursor that goes on by a distance.
 
-/// Where it is and where it goes.
+/// Position and steps of the cursor.
 #[derive(Clone, Debug)]
 pub(super) struct Stride {
     begin: u64,
@@ -21,7 +21,7 @@ impl Stride {
         self.begin <= self.last
     }
 
-    /// Where it is; goes on from there, or back to the beginning.
+    /// Returns the current offset; moves on from there, or back to the beginning.
     #[inline]
     pub(super) fn next(&mut self) -> u64 {
         let at = self.at;
