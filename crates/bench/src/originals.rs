@@ -131,7 +131,7 @@ pub fn note_pending_at(path: &Path) {
     }
     let roots = Roots::default();
     let Ok(stack) = linux::stack::resolve(&roots, path) else { return };
-    // What cannot be opened says so by itself.
+    // The command itself reports a target that cannot be opened.
     let Ok(mut target) = RealTarget::open(path, OpenOptions::default()) else { return };
     target.describe(|info| linux::describe::describe(&roots, &stack, info));
     note_pending(&linux::describe::identify(&roots, &stack, path, target.info()));
