@@ -1,11 +1,11 @@
-//! What an I/O is, and what can serve one.
+//! I/O requests, and the drives that serve them.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::{Bytes, Nanos, Time};
 
-/// What an I/O does. Force unit access is a property of a write or read, see [`Request::fua`].
+/// Operation of an I/O. Force unit access is a property of a write or read, see [`Request::fua`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
@@ -36,7 +36,7 @@ impl Op {
 /// At most one request is outstanding per (submitter, slot); the slot names the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What to do.
+    /// The operation.
     pub op: Op,
     /// Force unit access: complete only when the medium holds (or delivered) the data.
     pub fua: bool,
@@ -44,13 +44,13 @@ pub struct Request {
     pub submitter: u16,
     /// Position in the submitter's queue, `0..LaneSetup::depth`.
     pub slot: u16,
-    /// Where it starts on the target, in bytes from the target's beginning.
+    /// Offset in bytes from the target's beginning.
     pub offset: Bytes,
-    /// How much is transferred; zero for a flush.
+    /// Bytes to transfer; zero for a flush.
     pub len: Bytes,
 }
 
-/// What became of one [`Request`].
+/// Result of one [`Request`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// The request's submitter.
@@ -107,7 +107,7 @@ impl Outcome {
     }
 }
 
-/// What sort of thing is measured.
+/// Kind of the target that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DriveKind {
@@ -121,7 +121,7 @@ pub enum DriveKind {
     Null,
 }
 
-/// What a drive does with a completed write before it is durable.
+/// Policy of a drive for completed writes: volatile or durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteCache {
@@ -131,12 +131,12 @@ pub enum WriteCache {
     WriteThrough,
 }
 
-/// What is known of a drive before anything is issued to it. `None` is "the drive does not tell".
+/// Description of a drive before anything is issued to it. `None` means that the drive does not report the value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DriveInfo {
     /// The target as the user named it.
     pub name: String,
-    /// What sort of thing it is.
+    /// Kind of the target.
     pub kind: DriveKind,
     /// Model as the drive states it.
     pub model: Option<String>,
@@ -184,7 +184,7 @@ pub trait Payload: Send {
     }
 }
 
-/// What a drive must be ready for during one step.
+/// Requirements of one step on a drive.
 pub struct LaneSetup<'a> {
     /// Count of logical submitters.
     pub submitters: u16,
@@ -235,12 +235,12 @@ pub enum Waiting {
 /// Real targets give a drive (a ring, a thread's worth) to each submitter; virtual targets give one
 /// drive that serves them all, ordered by (time, submitter, sequence).
 pub trait Target {
-    /// What this target opens.
+    /// Type of the drives that this target opens.
     type Drive<'a>: Drive
     where
         Self: 'a;
 
-    /// What is known of the target.
+    /// Returns the description of the target.
     fn info(&self) -> &DriveInfo;
 
     /// The current instant, on the clock that all drives of this target share.
@@ -307,9 +307,9 @@ pub trait Drive: Send {
     /// the same write until it was submitted. `next.slot` means nothing yet.
     fn foresee(&mut self, _next: &Request) {}
 
-    /// What the last read of `slot` delivered, from its first byte on; perhaps longer than the read, then with
-    /// bytes of no meaning behind. Asked for when the read has completed and before the slot is used again.
-    /// `None` from a drive that has no data, such as one that only keeps time.
+    /// Returns the data of the last read of `slot`, from its first byte on; perhaps longer than the read, then with
+    /// meaningless bytes at the end. Call it when the read has completed and before the slot is used again. `None` from
+    /// a drive that has no data, such as one that only keeps time.
     fn data(&self, _slot: u16) -> Option<&[u8]> {
         None
     }
@@ -335,11 +335,11 @@ pub enum DriveError {
     Setup {
         /// The target as the user named it.
         target: String,
-        /// What was tried, as the end of "cannot …".
+        /// Action that failed, as the end of "cannot …".
         action: String,
         /// The kernel's answer.
         source: std::io::Error,
-        /// What the user can do; empty when nothing better than the message is known.
+        /// Advice to the user; empty when nothing better than the message is known.
         remedy: String,
     },
     /// The target does not do this operation.

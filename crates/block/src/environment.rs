@@ -1,4 +1,4 @@
-//! What stands around a drive and can be counted from outside it.
+//! Surroundings of a drive, as far as they can be counted from outside it.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ pub struct Snapshot {
     pub steal_ns: Option<Nanos>,
     /// Pages of the target's file in the page cache.
     pub page_cache: Option<PageCache>,
-    /// What ZFS's own cache did, for all files of this machine; left out where no layer is ZFS.
+    /// Counters of ZFS's own cache, for all files of this machine; left out where no layer is ZFS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arc: Option<ArcCounters>,
     /// Drive temperature in degrees Celsius.
@@ -73,13 +73,13 @@ pub struct Snapshot {
     /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkState>,
-    /// What the drive itself counted of the wear that it took; left out when it does not tell.
+    /// Wear that the drive itself counted; left out when it does not report any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endurance: Option<Endurance>,
     /// The arrays among the layers that keep redundancy; left out when there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrays: Vec<ArrayState>,
-    /// What could not be read, and why.
+    /// Names of values that could not be read, with the reasons.
     pub missing: BTreeMap<String, String>,
 }
 
@@ -172,8 +172,8 @@ pub struct LeafEvents {
     pub moves: u64,
 }
 
-/// What a drive says of writes to it and to its medium, over its life (NVMe base specification, Endurance Group
-/// Information log; OCP datacenter NVMe SSD, SMART log). Their ratio over a span is its write amplification.
+/// Lifetime counters of writes to a drive and to its medium (NVMe base specification, Endurance Group Information log; OCP
+/// datacenter NVMe SSD, SMART log). Their ratio over a span is its write amplification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endurance {
     /// Bytes that the host wrote.
@@ -200,7 +200,7 @@ pub struct PageCache {
     pub dirty_bytes: Option<Bytes>,
 }
 
-/// What I/O to a target passes through, top down.
+/// Layers that I/O to a target passes through, top down.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stack {
     /// Target first, then every layer below it.
@@ -261,13 +261,13 @@ pub struct Stored {
 pub struct Leaf {
     /// Kernel name (`nvme0n1`), or the virtual drive's.
     pub name: String,
-    /// What holds the data.
+    /// Medium that holds the data.
     pub medium: Medium,
     /// Model, for people.
     pub model: Option<String>,
 }
 
-/// What a leaf keeps data in.
+/// Medium in which a leaf keeps data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Medium {

@@ -1,9 +1,9 @@
-//! What a drive says of its own state: wear, errors, temperature, and what is to be thought of it.
+//! Health of a drive: wear, errors, temperature, and findings about them.
 //!
-//! The facts that most drives tell stand in [`Health`] under one name each, whatever protocol brought them; what only
-//! one protocol has stands in its [`Detail`]. A fact that a drive does not tell is `None`, with the reason in
-//! [`Health::missing`]. What is to be thought of the facts is data too ([`Finding`]), made of them alone by
-//! [`Health::judge`]. A drive that does not judge itself is never called good: its [`Standing`] is *not told*.
+//! The facts that most drives report are in [`Health`] under one name each, whatever protocol they come by; facts of
+//! one protocol alone are in its [`Detail`]. A fact that a drive does not report is `None`, with the reason in
+//! [`Health::missing`]. Findings are data too ([`Finding`]), made of the facts alone by [`Health::judge`]. A drive
+//! that does not judge itself is never called good: its [`Standing`] is *not told*.
 
 mod ata;
 mod change;
@@ -31,7 +31,7 @@ pub use nvme::{
 };
 pub use scsi::{ScsiDetail, ScsiErrors};
 
-/// What one drive says of itself, at one instant.
+/// Health report of one drive, at one instant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Health {
     /// Kernel name (`nvme0n1`), or the virtual drive's.
@@ -46,8 +46,8 @@ pub struct Health {
     pub capacity_bytes: Option<Bytes>,
     /// True when it rests with its motor off, and was not asked what could wake it.
     pub is_asleep: bool,
-    /// What the drive thinks of itself: `true` when it says that all is well, `false` when it says that it fails or
-    /// will fail; `None` when it does not judge itself.
+    /// Verdict of the drive on itself: `true` when it reports that all is well, `false` when it reports that it fails
+    /// or will fail; `None` when it does not judge itself.
     pub says_good: Option<bool>,
     /// Temperature in degrees Celsius.
     pub temperature_c: Option<i32>,
@@ -81,17 +81,17 @@ pub struct Health {
     pub unsafe_shutdowns: Option<u64>,
     /// Errors that the drive could not correct: data that was not read, or not as it was written.
     pub media_errors: Option<u64>,
-    /// What only its protocol has.
+    /// Facts of its protocol alone.
     pub detail: Detail,
-    /// What is to be thought of all this in a word.
+    /// Verdict on all this, in one word.
     pub standing: Standing,
-    /// What is to be thought of it, the worst first.
+    /// Findings, the worst first.
     pub findings: Vec<Finding>,
     /// Why a fact is not there, by its name: everything above that is `None` has an entry.
     pub missing: BTreeMap<String, String>,
 }
 
-/// What only one protocol tells.
+/// Facts that only one protocol has.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "protocol", rename_all = "snake_case")]
 pub enum Detail {
@@ -148,8 +148,8 @@ impl Health {
         }
     }
 
-    /// What a virtual drive's model and environment know. It counts what its host and its medium were given since it
-    /// was opened, and does not age.
+    /// Health of a virtual drive, from its model and environment. It counts what its host and its medium were given
+    /// since it was opened, and does not age.
     pub fn of_virtual(info: &DriveInfo, snapshot: &Snapshot) -> Health {
         let mut health = Health::of(&info.name);
         health.model = info.model.clone();

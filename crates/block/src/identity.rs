@@ -1,14 +1,14 @@
-//! Which drive it is, as far as can be told from outside: what a run that goes on later, or is repeated,
-//! is held against.
+//! Identity of a drive, as far as it can be seen from outside: a run that is resumed later, or repeated,
+//! is compared with it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, DriveKind};
 
-/// Who a target is.
+/// Identity of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriveIdentity {
-    /// What sort of thing it is.
+    /// Kind of the target.
     pub kind: DriveKind,
     /// Absolute path, or the virtual drive's name with its parameters.
     pub name: String,
@@ -20,15 +20,15 @@ pub struct DriveIdentity {
     pub filesystem_id: Option<u64>,
     /// Inode of an existing file.
     pub inode: Option<u64>,
-    /// Which part of the devices at the bottom it is, when it is not all of one: two partitions of a disk,
-    /// and two loop devices on files of one filesystem, have the same leaf and may have the same size.
+    /// Part of the devices at the bottom, when the target is not all of one: two partitions of a disk, and
+    /// two loop devices on files of one filesystem, have the same leaf and may have the same size.
     #[serde(default)]
     pub part: Option<String>,
     /// The devices at the bottom.
     pub leaves: Vec<LeafIdentity>,
 }
 
-/// Who a device is.
+/// Identity of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeafIdentity {
     /// Kernel name, which may be another after a restart.
@@ -44,7 +44,7 @@ pub struct LeafIdentity {
 }
 
 impl DriveIdentity {
-    /// What shows that `now` is another target than this; `None` when nothing does.
+    /// Describes the first difference that shows `now` to be another target; `None` when there is none.
     ///
     /// A device with a serial number or a world-wide identifier is known by that, its model and its
     /// size, whatever the kernel calls it today; one without, by its name instead.

@@ -1,4 +1,4 @@
-//! What is told while a run goes on, and what tells the date.
+//! Events of a run in progress, and the clock that gives the date.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::{Bytes, Nanos, Time};
 pub enum Event {
     /// Work before the first step, such as filling a test file; repeated as it advances.
     Preparing {
-        /// What is done, as a participle phrase (`writing the test file`).
+        /// Current work, as a participle phrase (`writing the test file`).
         what: String,
         /// Done so far.
         done_bytes: Bytes,
@@ -27,7 +27,7 @@ pub enum Event {
         positions: u32,
         /// The step's name.
         step: String,
-        /// Which repetition of the step, from 0.
+        /// Number of the repetition of the step, from 0.
         run: u32,
         /// How long it is meant to take, where its stop rule says so.
         planned: Option<Nanos>,
@@ -39,7 +39,7 @@ pub enum Event {
         /// True when its samples count.
         measured: bool,
     },
-    /// What one submitter group completed in one slice of time.
+    /// Completions of one submitter group in one slice of time.
     Interval {
         /// End of the slice, since the step began.
         at: Nanos,

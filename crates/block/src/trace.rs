@@ -1,8 +1,8 @@
-//! What a tracer of the block layer tells: events in the life of bios and requests.
+//! Events that a tracer of the block layer reports, in the life of bios and requests.
 //!
-//! Recorders and readers of recordings both speak in these words, so that one converter makes I/Os of them. The
-//! actions and traits are those of blktrace (`include/uapi/linux/blktrace_api.h`, version 2), which the kernel's
-//! block tracepoints also know.
+//! Recorders and readers of recordings both use these types, so that one converter makes I/Os of them. The actions and
+//! traits are those of blktrace (`include/uapi/linux/blktrace_api.h`, version 2), which the kernel's block tracepoints
+//! also know.
 
 pub mod record;
 
@@ -43,7 +43,7 @@ impl fmt::Display for DeviceNumber {
     }
 }
 
-/// What happened. The letter is blkparse's.
+/// Kind of event. The letter is blkparse's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Q: a bio was handed to the block layer.
@@ -111,7 +111,7 @@ impl Action {
     ];
 }
 
-/// What is special about an event's I/O: a set of blktrace's categories (`BLK_TC_*`), by bit.
+/// Special properties of an event's I/O: a set of blktrace's categories (`BLK_TC_*`), by bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Traits(pub u64);
@@ -154,8 +154,8 @@ impl Traits {
     /// Writes zeroes without transferring them.
     pub const WRITE_ZEROES: Traits = Traits(1 << 22);
 
-    /// What a letter behind the operation says, as the kernel and blkparse write it (`RWBS`); `None` for one that is not
-    /// known.
+    /// Returns the trait for a letter behind the operation, as the kernel and blkparse write it (`RWBS`); `None` for an
+    /// unknown one.
     pub const fn of_flag(letter: u8) -> Option<Traits> {
         Some(match letter {
             b'F' => Traits::FUA,
@@ -180,7 +180,7 @@ impl BitOr for Traits {
     }
 }
 
-/// What an action says beyond the common fields.
+/// Details of an action beyond the common fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extra {
     /// Nothing.
@@ -216,17 +216,17 @@ pub struct TraceEvent {
     pub cpu: u32,
     /// Number of the event among those of its CPU, where the tracer counts: a gap is a loss. 0 where it does not.
     pub sequence: u32,
-    /// What happened.
+    /// Kind of event.
     pub action: Action,
-    /// What is special about the I/O.
+    /// Special properties of the I/O.
     pub traits: Traits,
     /// Error number of a completion, 0 for none.
     pub error: u16,
-    /// What the action says beyond.
+    /// Details of the action.
     pub extra: Extra,
 }
 
-/// What a tracer says between events.
+/// Message of a tracer between events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TraceNote {
     /// The name of a task.
@@ -240,10 +240,10 @@ pub enum TraceNote {
     Message {
         /// When, on the tracer's clock.
         time: Nanos,
-        /// What it says.
+        /// Its text.
         text: String,
     },
-    /// What date the tracer's clock had.
+    /// Date of an instant on the tracer's clock.
     Clock {
         /// An instant on the tracer's clock.
         time: Nanos,

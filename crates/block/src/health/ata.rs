@@ -1,4 +1,4 @@
-//! What an ATA drive tells (ACS-4; the attributes are each vendor's own).
+//! Health data of an ATA drive (ACS-4; the attributes are each vendor's own).
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct AtaDetail {
     /// State of power before anything else was asked; `None` when it does not tell.
     pub power: Option<AtaPower>,
-    /// What it can do, and how it is set; `None` when it could not be asked.
+    /// Capabilities and settings; `None` when the drive could not be asked.
     pub capabilities: Option<AtaCapabilities>,
     /// Attributes of SMART, which each vendor makes of its own, in the drive's order.
     pub attributes: Vec<AtaAttribute>,
@@ -21,7 +21,7 @@ pub struct AtaDetail {
     pub link_errors: Option<u64>,
 }
 
-/// What an ATA drive can do, and how it is set (IDENTIFY DEVICE).
+/// Capabilities and settings of an ATA drive (IDENTIFY DEVICE).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtaCapabilities {
     /// Whether and how fast it turns (IDENTIFY word 217); `None` when not told.
@@ -102,7 +102,7 @@ pub struct AtaSanitize {
 pub struct AtaAttribute {
     /// Its number.
     pub id: u8,
-    /// What most vendors mean by it; `None` when there is no such agreement.
+    /// Meaning that most vendors give it; `None` when there is no such agreement.
     pub name: Option<String>,
     /// Normalised value: 1 to 253, and less is worse.
     pub value: u8,

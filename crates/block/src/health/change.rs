@@ -1,11 +1,11 @@
-//! What changed between two readings of one drive.
+//! Changes between two readings of one drive.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Finding, Health};
 
-/// What changed of one drive.
+/// Changes of one drive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// [`Health::device`] of the later reading.
@@ -25,9 +25,9 @@ pub struct Change {
 pub struct CounterChange {
     /// Name of the fact, with its unit.
     pub name: String,
-    /// What it was.
+    /// Earlier value.
     pub before: u64,
-    /// What it is.
+    /// Later value.
     pub after: u64,
 }
 
@@ -45,7 +45,7 @@ pub enum ChangeError {
     /// They are of two drives.
     #[error("the earlier reading is of another drive: its {what} was {before} and is {after}")]
     OtherDrive {
-        /// What differs.
+        /// Property that differs.
         what: &'static str,
         /// Then.
         before: String,
@@ -60,10 +60,10 @@ pub enum ChangeError {
 }
 
 impl Change {
-    /// What changed from `before` to `after`.
+    /// Returns the changes from `before` to `after`.
     ///
     /// # Errors
-    /// When they are readings of different drives, or nothing tells that they are not.
+    /// Returns an error if they are readings of different drives, or nothing shows that they are of the same one.
     pub fn between(before: &Health, after: &Health) -> Result<Change, ChangeError> {
         same_drive(before, after)?;
         let mut counters = Vec::new();

@@ -1,4 +1,4 @@
-//! What is to be thought of what a drive tells: pure functions of the facts.
+//! Findings about the health data of a drive: pure functions of the facts.
 //!
 //! A finding rests on what the drive says of itself or on a limit that it states; no limit is ours, but for two that
 //! everybody shares: life that is used up, and errors that are more than none.
@@ -29,13 +29,13 @@ pub struct Finding {
     pub code: String,
     /// How grave it is.
     pub severity: Severity,
-    /// What is the case, without a full stop.
+    /// Cause, without a full stop.
     pub cause: String,
-    /// What to do, without a full stop.
+    /// Remedy, without a full stop.
     pub remedy: String,
 }
 
-/// What is to be thought of a drive, in a word.
+/// Verdict on a drive, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {

@@ -1,11 +1,12 @@
-//! What an eMMC or SD card tells, as far as the kernel shows it (JEDEC JESD84-B51; SD physical layer specification).
+//! Health data of an eMMC or SD card, as far as the kernel shows it (JEDEC JESD84-B51; SD physical layer
+//! specification).
 
 use serde::{Deserialize, Serialize};
 
-/// What was read of a card.
+/// Data read from a card.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MmcDetail {
-    /// Which kind of card.
+    /// Kind of card.
     pub kind: MmcKind,
     /// Manufacturer's number (CID).
     pub manufacturer_id: Option<u32>,
@@ -16,7 +17,7 @@ pub struct MmcDetail {
     /// Life used of areas of type A and B, in tenths as the card states it (EXT_CSD 268 and 269): 1 for up to 10%, 10
     /// for up to 100%, 11 for more; `None` when not told.
     pub life_tenths: Option<[u8; 2]>,
-    /// What is left of the reserved blocks (EXT_CSD 267); `None` when not told.
+    /// Remaining reserved blocks (EXT_CSD 267); `None` when not reported.
     pub pre_eol: Option<PreEol>,
 }
 
@@ -44,7 +45,7 @@ impl MmcKind {
     }
 }
 
-/// What is left of an eMMC's reserved blocks.
+/// Remaining reserved blocks of an eMMC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PreEol {

@@ -1,4 +1,4 @@
-//! What an NVMe drive tells (NVM Express base specification 2.0; OCP datacenter NVMe SSD specification 2.0).
+//! Health data of an NVMe drive (NVM Express base specification 2.0; OCP datacenter NVMe SSD specification 2.0).
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::Bytes;
 /// All that was read of a namespace and its controller.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NvmeDetail {
-    /// What the controller can do; `None` when it could not be asked.
+    /// Capabilities of the controller; `None` when it could not be asked.
     pub controller: Option<NvmeController>,
     /// How this namespace is made; `None` when it could not be asked.
     pub namespace: Option<NvmeNamespace>,
@@ -239,7 +239,7 @@ pub struct NvmeOcp {
     pub page_version: u16,
 }
 
-/// What became of the last Sanitize (log page 81h).
+/// Result of the last Sanitize (log page 81h).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NvmeSanitize {
     /// Progress in 65536ths (bytes 1:0); 65535 when none is under way.

@@ -1,4 +1,4 @@
-//! What a SCSI drive tells (SPC-4 and SBC-3).
+//! Health data of a SCSI drive (SPC-4 and SBC-3).
 
 use serde::{Deserialize, Serialize};
 

@@ -15,9 +15,9 @@ pub const V1_BYTES: usize = 48;
 /// Length of a header of version 2.
 pub const V2_BYTES: usize = 64;
 
-/// What a `struct blk_io_trace` begins with: the magic, and its version.
+/// First word of a `struct blk_io_trace`: the magic, and its version.
 const V1: u32 = MAGIC | 0x07;
-/// What a `struct blk_io_trace2` begins with.
+/// First word of a `struct blk_io_trace2`.
 const V2: u32 = MAGIC | 0x08;
 /// The same, of a machine with the other byte order.
 const V1_REVERSED: u32 = V1.swap_bytes();
@@ -122,7 +122,7 @@ pub struct Record {
     pub pdu_len: u16,
 }
 
-/// What a record says.
+/// Content of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
     /// An event.
@@ -197,8 +197,8 @@ impl Record {
         (self.action & 0xffff & !CGROUP) as u16
     }
 
-    /// What the record says; `pdu` is what lies behind the header, [`Record::pdu_len`] bytes. What is missing at its
-    /// end is taken for absent.
+    /// Returns the content of the record; `pdu` is the data behind the header, [`Record::pdu_len`] bytes. Bytes missing
+    /// at its end are taken for absent.
     pub fn told(&self, pdu: &[u8]) -> Told {
         if let Some(event) = self.event(pdu) {
             return Told::Event(event);
