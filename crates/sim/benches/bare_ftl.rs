@@ -1,5 +1,5 @@
-//! What a write of a host costs at steady state, at the least: the reference for the speed of virtual drives of
-//! flash, printed with its write amplification.
+//! Least cost of a host's write at steady state: the reference for the speed of virtual drives of flash, printed
+//! with its write amplification.
 //!
 //! `cargo bench -p drivescope-sim` takes drives of 1 to 256 GiB; `-- 64` takes one of 64 GiB. Over-provisioning is
 //! that of `enterprise-28op`. Figures are for people, and nothing is asserted.

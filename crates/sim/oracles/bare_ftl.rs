@@ -24,7 +24,7 @@ pub struct BareFtl {
     pub moved: u64,
 }
 
-/// Where a stream of writes goes on.
+/// Position of a stream of writes.
 #[derive(Clone, Copy, Debug)]
 struct Cursor {
     next: usize,

@@ -2,7 +2,7 @@
 
 use block::{Bytes, Completion, Drive, DriveError, LaneSetup, Op, Request, Target, Time};
 
-/// What is issued.
+/// Load to issue.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     /// Reads or writes.

@@ -1,4 +1,4 @@
-//! What a model says of itself, as the other oracles take it. Reads what `sim show --json` prints.
+//! Parameters of a model, as the other oracles take them. Reads the output of `sim show --json`.
 
 use serde_json::Value;
 
@@ -59,7 +59,7 @@ impl SsdParameters {
         self.row_units() * self.whole("nand", "pages_per_block")
     }
 
-    /// What writes cost a die.
+    /// Returns the times that writes cost a die.
     pub fn write_times(&self) -> WriteTimes {
         WriteTimes {
             program_ns: self.mean(&self.list("nand", "program_ns")),
@@ -70,7 +70,7 @@ impl SsdParameters {
         }
     }
 
-    /// What a random read of `bytes` passes.
+    /// Returns the path of a random read of `bytes`.
     pub fn read_path(&self, bytes: u64) -> ReadPath {
         let span = |table, key| bytes * 1_000_000_000 / self.whole(table, key);
         ReadPath {
@@ -87,7 +87,8 @@ impl SsdParameters {
         }
     }
 
-    /// What the single-bit part holds, by the model, and how fast and how soon it moves on in a pause.
+    /// Returns the capacity of the single-bit part, by the model, and how fast and how soon it moves
+    /// on in a pause.
     pub fn single_bit(&self) -> SingleBit {
         SingleBit {
             bytes: self.whole("slc", "bytes"),
@@ -100,7 +101,7 @@ impl SsdParameters {
 /// A cache of cells that are written with one bit.
 #[derive(Clone, Copy, Debug)]
 pub struct SingleBit {
-    /// What it holds.
+    /// Capacity.
     pub bytes: u64,
     /// Rate of moving on in a pause of the host.
     pub fold_bytes_per_s: u64,

@@ -1,4 +1,4 @@
-//! What theory says of write amplification under uniform random writes, with `a` the physical slots for each unit.
+//! Theory of write amplification under uniform random writes, with `a` the physical slots for each unit.
 
 /// Share of valid slots in a block that is collected first in, first out: `u = e^-(1-u)a`, below 1.
 fn fifo_share(a: f64) -> f64 {
@@ -52,7 +52,7 @@ pub fn choices(a: f64, n: u32, d: i32) -> f64 {
     f64::from(n) / low
 }
 
-/// What a die spends on writes, in nanoseconds.
+/// Times that a die spends on writes, in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct WriteTimes {
     /// A row of pages is programmed, on average over the types of page.

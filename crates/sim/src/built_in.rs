@@ -31,7 +31,7 @@ static FILES: &[(&str, &str)] = files! {
     "sata-b",
 };
 
-/// What stands before the kind in the name of a model that is drawn from the seed.
+/// Prefix of the kind in the name of a model that is drawn from the seed.
 const DRAWN: &str = "random-";
 
 /// The part of a model's file that a list shows.

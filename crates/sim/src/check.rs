@@ -1,4 +1,4 @@
-//! What the checks of all models and wrappers have in common.
+//! Checks common to all models and wrappers.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! What is told of a model before anything is issued to it.
+//! Description of a model before anything is issued to it.
 
 use block::DriveInfo;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::truth::Truth;
 /// A built-in model, for lists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ModelInfo {
-    /// What stands after `sim:`.
+    /// Name after `sim:`.
     pub name: String,
     /// Kind of device: `hdd`.
     pub kind: String,
@@ -29,9 +29,9 @@ pub struct ModelDescription {
     pub summary: String,
     /// Seed of its noise.
     pub seed: u64,
-    /// What a host can ask the drive about itself.
+    /// Description that a host can read from the drive.
     pub info: DriveInfo,
-    /// What is true of the drive and no host can ask: inferences are scored against it.
+    /// Truth about the drive, hidden from hosts: inferences are scored against it.
     pub truth: Truth,
     /// The model's parameters, as in its file.
     pub parameters: Parameters,

@@ -1,4 +1,4 @@
-//! What the engine asks of a device model.
+//! Interface of device models to the engine.
 
 use block::{Bytes, Op, Outcome, Time};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde::Serialize;
 pub(crate) struct Command {
     /// The engine's name for it; no two commands that are under way have the same.
     pub(crate) tag: u64,
-    /// What to do.
+    /// The operation.
     pub(crate) op: Op,
     /// Force unit access.
     pub(crate) fua: bool,
@@ -41,8 +41,8 @@ pub(crate) struct Finished {
     pub(crate) outcome: Outcome,
 }
 
-/// What moved between the medium and the device's own memory. The truth that proofs and probes are
-/// scored against: no host can count it from outside.
+/// Traffic between the medium and the device's own memory. The truth that proofs and probes are scored against:
+/// no host can count it from outside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MediaCounters {
     /// Bytes taken off the medium, read-ahead included.
@@ -122,6 +122,6 @@ pub(crate) trait Device: Send {
     /// Starts the noise anew from `seed`.
     fn reseed(&mut self, seed: u64);
 
-    /// What moved so far.
+    /// Returns the traffic so far.
     fn media(&self) -> MediaCounters;
 }

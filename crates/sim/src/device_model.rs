@@ -1,4 +1,4 @@
-//! What a kind of device is to everything that does not know which kind it is.
+//! Interface of a kind of device to all code that does not know which kind it is.
 
 use block::DriveInfo;
 
@@ -7,7 +7,7 @@ use crate::field::{Fault, Setting};
 use crate::identity::Identity;
 use crate::truth::Truth;
 
-/// What every kind's parameters can tell and make.
+/// Parameters of a kind of device.
 pub(crate) trait DeviceModel {
     /// The model's name.
     fn name(&self) -> &str;
@@ -15,7 +15,7 @@ pub(crate) trait DeviceModel {
     /// One line for people.
     fn summary(&self) -> &str;
 
-    /// What the device says of itself.
+    /// Returns the identity that the device reports.
     fn identity(&self) -> &Identity;
 
     /// Finds the first value that no such device can have.
@@ -29,10 +29,10 @@ pub(crate) trait DeviceModel {
     /// The field that a short override key stands for; `None` for a key that this kind does not know.
     fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>>;
 
-    /// What a host can ask the device about itself, when the user named it `name`.
+    /// Returns the description that a host can read from the device, when the user named it `name`.
     fn info(&self, name: &str) -> DriveInfo;
 
-    /// What is true of the device, for scoring.
+    /// Returns the truth about the device, for scoring.
     fn truth(&self) -> Truth;
 
     /// Makes the device.

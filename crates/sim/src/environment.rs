@@ -1,4 +1,4 @@
-//! What stands around a virtual drive.
+//! Environment of a virtual drive.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use block::{
 use crate::around::Gauges;
 use crate::device::MediaCounters;
 
-/// What a target counts, for itself alone.
+/// Counters of one target alone.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     task_read_bytes: u64,
@@ -141,16 +141,16 @@ impl Published {
     }
 }
 
-/// What stands around a drive, for its environment.
+/// Surroundings of a drive, for its environment.
 #[derive(Clone, Debug)]
 pub(crate) struct Surroundings {
-    /// What others do on it, and how warm it is if it has a heat model.
+    /// Load of others on it, and its temperature if it has a heat model.
     pub(crate) gauges: Arc<Gauges>,
-    /// What tells its temperature.
+    /// Source of its temperature.
     pub(crate) thermometer: Thermometer,
 }
 
-/// What tells a virtual drive's temperature.
+/// Source of a virtual drive's temperature.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Thermometer {
     /// Nothing.
@@ -210,7 +210,7 @@ impl VirtualEnvironment {
         }
     }
 
-    /// What moved inside the drive, as the model knows it; for scoring inferences, never for making them.
+    /// Returns the traffic inside the drive, as the model knows it; for scoring inferences, never for making them.
     pub fn media(&self) -> MediaCounters {
         self.counters.media()
     }

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// What is wrong with a spec or with a model.
+/// Error in a spec or in a model.
 #[derive(Debug, Error)]
 pub enum SimError {
     /// The spec does not name a virtual drive at all.
@@ -23,7 +23,7 @@ pub enum SimError {
     Separator {
         /// The name as given.
         name: String,
-        /// What was probably meant.
+        /// The name that was probably meant.
         meant: String,
     },
     /// A model file cannot be read.
@@ -41,7 +41,7 @@ pub enum SimError {
         file: String,
         /// Line, counted from 1.
         line: usize,
-        /// What is wrong.
+        /// Description of the error.
         what: String,
     },
     /// A model's field holds what no drive can have.
@@ -53,7 +53,7 @@ pub enum SimError {
         line: usize,
         /// The field, with its table.
         key: String,
-        /// What is wrong and what to write instead.
+        /// Description of the error, and what to write instead.
         what: String,
     },
     /// An override after the `?` is not understood or makes the drive impossible.
@@ -61,12 +61,12 @@ pub enum SimError {
     Override {
         /// The override's key as given.
         key: String,
-        /// What is wrong and what to write instead.
+        /// Description of the error, and what to write instead.
         what: String,
     },
 }
 
-/// What a TOML reader says of a field, in the words of who writes models: it speaks of the types of a language.
+/// Rewords a TOML reader's message about a field for authors of models: it speaks of the types of a language.
 pub(crate) fn in_words(message: &str) -> String {
     let wrong = message.strip_prefix("invalid type: ").or(message.strip_prefix("invalid value: "));
     if let Some((found, wanted)) = wrong.and_then(|wrong| wrong.split_once(", expected ")) {

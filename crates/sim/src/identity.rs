@@ -1,11 +1,11 @@
-//! What devices say of themselves, as models write it.
+//! Identity of devices, as models write it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::check::within;
 use crate::field::Fault;
 
-/// What a device says of itself, in every kind of model.
+/// Identity that a device reports, in every kind of model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Identity {

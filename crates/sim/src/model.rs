@@ -21,7 +21,7 @@ use crate::truth::Truth;
 /// The schema that this version reads.
 pub(crate) const SCHEMA: &str = "drivescope.model/1";
 
-/// What every model's file begins with.
+/// Header of every model's file.
 #[derive(Deserialize)]
 struct Header {
     schema: String,
@@ -95,7 +95,7 @@ impl Loaded {
         info
     }
 
-    /// What the drive really holds.
+    /// Real capacity of the drive.
     fn real_bytes(&self) -> u64 {
         self.inside.info(&self.name).capacity_bytes.0
     }
@@ -304,7 +304,7 @@ fn override_with(mut whole: Whole, mut table: toml::Table, spec: &Spec) -> Resul
     Ok(whole)
 }
 
-/// What to say of a short key that the kind does not know.
+/// Message for a short key that the kind does not know.
 fn unknown(key: &str, model: &Model) -> String {
     let known = model.shorthands();
     let near = block::nearest(key, known.iter().copied().chain(["seed"]));

@@ -15,7 +15,7 @@ use crate::around::{ContentMap, FakeCache, Stored};
 /// and there with as many zeros around it.
 const PIECE: usize = 512;
 
-/// What a medium holds; zeros where nothing was written.
+/// Content of a medium; zeros where nothing was written.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     pieces: HashMap<u64, Box<[u8; PIECE]>>,
@@ -75,7 +75,7 @@ impl Store {
         }
         self.cut(from, to);
         for (number, piece) in (from / PIECE as u64..).zip(data.as_chunks::<PIECE>().0) {
-            // What is put back as it was takes no memory either.
+            // A piece that is put back as it was takes no memory either.
             let may_be_old = !self.is_zeroed && piece[..8] == word(&mut seed(number));
             if may_be_old && *piece == old(number) {
                 self.pieces.remove(&number);

@@ -29,7 +29,7 @@ pub struct VirtualTarget {
     leaf: String,
     around: Surroundings,
     content: ContentMap,
-    /// What was written through lanes that were opened for data.
+    /// Data written through lanes that were opened for data.
     store: Store,
     device: Box<dyn Device>,
     now: Time,
@@ -151,7 +151,7 @@ impl VirtualTarget {
         )
     }
 
-    /// What moved inside the drive, as the model knows it; for scoring inferences, never for making them.
+    /// Returns the traffic inside the drive, as the model knows it; for scoring inferences, never for making them.
     pub fn media(&self) -> MediaCounters {
         self.device.media()
     }
@@ -161,8 +161,8 @@ impl VirtualTarget {
         self.device.supports(Op::Discard)
     }
 
-    /// Where the drive keeps what is written to it. The drive itself keeps none of it, but for what goes through
-    /// lanes opened for data ([`Target::open_for_data`]).
+    /// Returns the map of where the drive keeps written data. The drive itself keeps none of it, but for writes
+    /// through lanes opened for data ([`Target::open_for_data`]).
     pub fn content(&self) -> &ContentMap {
         &self.content
     }
@@ -352,8 +352,8 @@ impl Target for VirtualTarget {
         Ok(vec![Lane { target: self, hands: None }])
     }
 
-    /// What is written through such a lane is kept, sparsely, where [`VirtualTarget::content`] says, and given back
-    /// to reads through such lanes. A write through any other lane takes its time and leaves the content as it is.
+    /// Opens a lane that keeps written data, sparsely, where [`VirtualTarget::content`] says, and gives it back to
+    /// reads through such lanes. A write through any other lane takes its time and leaves the content as it is.
     fn open_for_data<'a>(&'a mut self, setup: &LaneSetup<'_>) -> Result<Vec<Lane<'a>>, DriveError> {
         self.first = self.sequence;
         let hands = Some(Box::new(Hands::new(setup)));

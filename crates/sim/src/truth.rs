@@ -1,11 +1,11 @@
-//! What is true of virtual drives, and no host can ask.
+//! Truth about virtual drives, hidden from hosts.
 
 use block::Bytes;
 use serde::Serialize;
 
 use crate::around::{Aftermath, Faults, Heat, HeatTruth, HostLimits, Neighbour};
 
-/// What is true of a virtual drive. `None` is "the drive has no such thing".
+/// Truth about a virtual drive. `None` means that the drive has no such thing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Truth {
     /// Unit of erasing.
@@ -24,14 +24,14 @@ pub struct Truth {
     pub cell_levels: Option<u8>,
     /// Memory that takes writes before the medium does.
     pub write_buffer_bytes: Option<Bytes>,
-    /// What fits, as the drive begins, into the part of the medium that is written with one bit a cell. Where that
+    /// Capacity, as the drive begins, of the part of the medium that is written with one bit a cell. Where that
     /// part is lent from free blocks, it is smaller the more the drive holds.
     pub slc_cache_bytes: Option<Bytes>,
     /// Spare share of the medium: (physical - logical) / logical.
     pub over_provisioning: Option<f64>,
     /// Dies that work at once.
     pub dies: Option<u32>,
-    /// What the medium really holds.
+    /// Real capacity of the medium.
     pub real_capacity_bytes: Option<Bytes>,
     /// State in which the drive begins: `fresh`, `filled` or `steady`.
     pub initial_state: Option<String>,
@@ -41,20 +41,20 @@ pub struct Truth {
     pub card: Option<CardTruth>,
     /// Limits of the host before the drive.
     pub host: Option<HostLimits>,
-    /// What is wrong with it.
+    /// Faults of the drive.
     pub faults: Option<Faults>,
     /// How it warms.
     pub heat: Option<Heat>,
-    /// What the figures of `heat` come to.
+    /// Limits that follow from the figures of `heat`.
     pub heat_limits: Option<HeatTruth>,
-    /// Who else uses it.
+    /// Other load on the drive.
     pub neighbour: Option<Neighbour>,
     /// Work that it goes on with by itself after writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aftermath: Option<Aftermath>,
 }
 
-/// What is true of a virtual disk.
+/// Truth about a virtual disk.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HddTruth {
     /// Turns per minute.
@@ -77,11 +77,11 @@ pub struct HddTruth {
     pub zones: Vec<ZoneTruth>,
 }
 
-/// What is true of a virtual card or stick.
+/// Truth about a virtual card or stick.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CardTruth {
-    /// What becomes of an allocation unit that is closed before it is complete: `copy`, the rest of it is
-    /// copied, or `switch`, its map is put away.
+    /// Treatment of an allocation unit that is closed before it is complete: `copy`, the rest of it is copied, or
+    /// `switch`, its map is put away.
     pub merge: String,
     /// True when reads take longer across some boundary, so that probing by reads can show geometry.
     pub reads_show_boundaries: bool,
@@ -96,9 +96,9 @@ pub struct CardTruth {
 /// A zone of a virtual disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ZoneTruth {
-    /// Where it begins.
+    /// Offset of its beginning.
     pub offset_bytes: Bytes,
-    /// How long it is.
+    /// Length.
     pub length_bytes: Bytes,
     /// One track.
     pub track_bytes: Bytes,

@@ -1,4 +1,4 @@
-//! What stands around a drive: each thing with its effect, and without it where it is absent.
+//! Surroundings of a drive: each with its effect, and without it where it is absent.
 
 use crate::common;
 use crate::common::{
@@ -333,7 +333,7 @@ struct Foreign {
     bytes: u64,
 }
 
-/// What the device counted beyond the task's, over a load of random reads; and the task's rate.
+/// Returns the I/O that the device counted beyond the task's, over a load of random reads; and the task's rate.
 fn foreign(query: &str, depth: u16) -> (Foreign, f64) {
     let mut target = virtual_hdd(query);
     let mut environment = target.environment();

@@ -1,4 +1,4 @@
-//! What each part of a virtual card does, seen from outside and by its own counters.
+//! Behaviour of each part of a virtual card, seen from outside and by its own counters.
 
 use crate::common::{MIB, one, reads_of, request, setup};
 use crate::flashbench::{open_au, open_au_in, scattered};
@@ -177,7 +177,7 @@ fn reads_lie_in_as_many_bands_as_a_cell_has_bits() {
     assert_eq!(bands(scatter(&mut slc, 8 * MIB, 12 * MIB), 15_000).len(), 1);
 }
 
-// What an article called impossible: writes of 16 KiB far faster than writes of 32 KiB.
+// Writes of 16 KiB far faster than writes of 32 KiB, which an article called impossible.
 #[test]
 fn small_writes_go_to_a_log_and_larger_ones_fall_off_the_cliff() {
     let rows = open_au(&mut quiet("card-3m", ""), 3 * MIB, 12 * KIB, 8);

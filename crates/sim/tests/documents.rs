@@ -1,4 +1,4 @@
-//! What the page about virtual drives shows, tried out.
+//! Examples of the page about virtual drives, tried out.
 
 use std::path::PathBuf;
 

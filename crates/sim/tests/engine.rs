@@ -1,4 +1,4 @@
-//! What the engine promises to whoever drives it: time, order, determinism, counters.
+//! Promises of the engine to its callers: time, order, determinism, counters.
 
 use crate::common;
 use crate::common::{GIB, Load, MIB, one, random, request, run, setup, virtual_hdd};

@@ -118,8 +118,8 @@ fn played(name: &str, seed: u64) -> (u64, MediaCounters) {
     (hash.0, media)
 }
 
-/// What the models as they come do not show within so few operations: collection by each policy, folding, and all
-/// that may stand around a drive.
+/// Behaviour that the models as they come do not show within so few operations: collection by each policy, folding,
+/// and all that may surround a drive.
 const MORE: [&str; 5] = [
     "enterprise-28op?state=steady&capacity=4GiB",
     "mlc-nvme?state=steady&capacity=32GiB&nand.pages_per_block=64&layout.collection=fifo",

@@ -123,7 +123,7 @@ fn any_spec() -> impl Strategy<Value = (String, Vec<(String, String)>)> {
     })
 }
 
-/// Where and what, as shares of what the drive has: half of them off its mapping, all of them on its blocks.
+/// Requests drawn for the size of the drive: half of them off its mapping, all of them on its blocks.
 fn requests_on(info: &DriveInfo, draws: &[u64]) -> Vec<Request> {
     let (capacity, block) = (info.capacity_bytes.0, info.logical_block_bytes.0);
     let blocks = capacity / block;

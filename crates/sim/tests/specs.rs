@@ -1,4 +1,4 @@
-//! What a user may type after `sim:`, and what a model's file may hold.
+//! Specs that a user may type after `sim:`, and values that a model's file may hold.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

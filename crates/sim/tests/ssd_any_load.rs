@@ -72,7 +72,7 @@ proptest! {
         let done = play(&mut target, &requests, depth)?;
         each_is_answered_once(&requests, &done)?;
         let [read, written] = [Op::Read, Op::Write].map(|op| bytes_of(op, &requests, &done));
-        // What a flush leaves behind is on the medium.
+        // After a flush all written data is on the medium.
         common::one(&mut target.open(&setup(1)).unwrap()[0], request(Op::Flush, 0, 0, 0));
         let media = target.media();
         prop_assert_eq!(media.host_write_bytes.0, written);

@@ -66,7 +66,7 @@ fn of_two_sata_drives_one_is_quicker_alone_and_the_other_under_load() {
     assert!(loaded[1] < loaded[0]);
 }
 
-// What a single-bit cache is for, and what comes after it.
+// Speed of a single-bit cache, and after it.
 #[test]
 fn writes_into_single_bit_cells_are_several_times_as_fast_as_those_after_them() {
     for (model, least) in [("tlc-pslc", 3.0), ("qlc-pslc", 8.0)] {

@@ -1,4 +1,5 @@
-//! What a drive of flash must do by theory, on small drives; `scripts/validate sim` does the same at full size.
+//! Laws of theory that a drive of flash must follow, on small drives; `scripts/validate sim` does the same at
+//! full size.
 
 use crate::oracles::addresses::{Addresses, Permutation};
 use crate::oracles::load::{Load, Series, issue};
@@ -134,7 +135,7 @@ fn two_passes_of_one_permutation_stay_on_the_plateau() {
     let (amplification, series) = drive.write_to(|| Some(order.at(at.next()? % units) * UNIT));
     assert!(amplification < 1.01, "{amplification}");
     let rates = series.rates();
-    // What was written before is erased, and nothing else.
+    // Old data is only erased: nothing is moved.
     let times = drive.parameters.write_times();
     let plateau = times.plateau(drive.parameters.dies() as f64) * times.share(1.0);
     let least = rates[10..].windows(10).map(mean).fold(f64::INFINITY, f64::min);

@@ -1,4 +1,4 @@
-//! What a solid-state drive promises to its host, and where its time goes.
+//! Promises of a solid-state drive to its host, and where its time goes.
 
 use crate::common;
 use crate::common::{GIB, Load, MIB, Sample, one, random, request, run, setup};
@@ -167,7 +167,7 @@ fn together(target: &mut VirtualTarget, requests: &[Request]) -> Vec<u64> {
     done.iter().map(|c| c.completed.0).collect()
 }
 
-// What a flush is for: writes before it, and none of those after it.
+// Purpose of a flush: it waits for the writes before it, and for none of those after it.
 #[test]
 fn a_flush_waits_for_what_was_complete_before_it_and_not_for_what_comes_after() {
     let mut target = exact("");
@@ -353,7 +353,7 @@ fn whatever_the_collection_moves_was_read_and_crossed_the_channel() {
         let media = target.media();
         assert!(media.copied_bytes > Bytes::mib(64), "{media:?}");
         let (read, copied) = (media.medium_read_bytes.0 as f64, media.copied_bytes.0 as f64);
-        // What the host overwrites between the steps was read for nothing.
+        // Data that the host overwrites between the steps was read for nothing.
         assert!((0.995..1.05).contains(&(read / copied)), "{more}: {read} read of {copied} moved");
     }
 }

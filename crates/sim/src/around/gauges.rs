@@ -1,4 +1,4 @@
-//! What stands around a drive as its environment reads it.
+//! Gauges of a drive's surroundings, which its environment reads.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 

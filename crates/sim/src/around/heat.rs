@@ -56,7 +56,7 @@ impl Default for Heat {
     }
 }
 
-/// What the figures of [`Heat`] come to.
+/// Limits that follow from the figures of [`Heat`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct HeatTruth {
     /// Temperature of the idle drive in the long run, in degrees Celsius.

@@ -9,7 +9,7 @@ use crate::device::{Command, Device, Finished};
 use crate::events::EventQueue;
 use crate::field::Fault;
 
-/// What the host lets through to the drive.
+/// Limits of the host on the commands that it sends to the drive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostLimits {

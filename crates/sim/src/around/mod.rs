@@ -1,4 +1,4 @@
-//! What may stand around any kind of drive: the host's limits, faults, heat, work after writes, a neighbour.
+//! Surroundings for any kind of drive: the host's limits, faults, heat, work after writes, a neighbour.
 //!
 //! Each is an optional table of a model's file and a wrapper that is itself a device. Which of them there
 //! are is settled when the drive is opened; one that is absent costs nothing. From the outside in: the
@@ -60,7 +60,7 @@ impl Around {
         self.neighbour.as_ref().map_or(Ok(()), |neighbour| neighbour.check(info))
     }
 
-    /// What the drive really holds, when that is not what it claims.
+    /// Real capacity of the drive, when it is not the claimed one.
     pub(crate) fn real_capacity_bytes(&self) -> Option<u64> {
         self.faults.as_ref()?.real_capacity_bytes
     }

@@ -26,7 +26,7 @@ pub struct Neighbour {
     pub block_bytes: u64,
     /// Share of reads, in percent; the others are writes.
     pub read_percent: u64,
-    /// Where the next one is.
+    /// Order of the addresses.
     pub order: Order,
     /// First byte of the part that is used.
     pub offset_bytes: u64,

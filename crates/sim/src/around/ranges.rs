@@ -40,13 +40,13 @@ impl Ranges {
         self.0.iter().any(|range| range.offset_bytes < to && from < range.end())
     }
 
-    /// Where, after `at`, a range begins or ends next; the largest number when none does.
+    /// Returns the next offset after `at` at which a range begins or ends; the largest number for none.
     pub(crate) fn edge_after(&self, at: u64) -> u64 {
         let edges = self.0.iter().flat_map(|range| [range.offset_bytes, range.end()]);
         edges.filter(|edge| *edge > at).min().unwrap_or(u64::MAX)
     }
 
-    /// What is wrong with them on a drive of `capacity`.
+    /// Describes the first range that is empty or exceeds a drive of `capacity`; `None` when all fit.
     pub(crate) fn fault(&self, capacity: u64) -> Option<String> {
         let odd = self.0.iter().find(|range| range.length_bytes == 0 || range.end() > capacity)?;
         let Range { offset_bytes, length_bytes } = odd;

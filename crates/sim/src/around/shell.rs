@@ -1,4 +1,4 @@
-//! What all that stands around a device has in common.
+//! Code common to all wrappers around a device.
 
 use block::{Op, Time};
 
@@ -62,7 +62,7 @@ impl<S: Shell> Device for S {
                 return at;
             }
         }
-        // What changes without events, as a temperature does, is brought up to date.
+        // State that changes without events, such as a temperature, is brought up to date.
         if until < Time::NEVER {
             self.step(until, finished);
         }

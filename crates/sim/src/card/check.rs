@@ -1,4 +1,4 @@
-//! What no card can be.
+//! Checks for parameters that no card can have.
 
 use super::model::{CardModel, CrossingModel};
 use crate::check::{powers_of_two, within};

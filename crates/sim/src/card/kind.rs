@@ -57,7 +57,7 @@ impl DeviceModel for CardModel {
             serial: self.identity.serial.clone(),
             capacity_bytes: Bytes(self.geometry.capacity_bytes),
             logical_block_bytes: Bytes(self.geometry.logical_block_bytes),
-            // What such a device says of itself, whatever its pages are.
+            // Size that such a device reports, whatever its pages are.
             physical_block_bytes: Bytes(self.geometry.logical_block_bytes),
             rotational: Some(false),
             write_cache: Some(WriteCache::WriteThrough),
@@ -78,7 +78,7 @@ impl DeviceModel for CardModel {
             fat_zone_bytes: self.fat.as_ref().map(|fat| Bytes(fat.bytes)),
             cell_levels: Some(self.cells.levels),
             slc_cache_bytes: self.log.as_ref().map(|log| Bytes(log.bytes)),
-            // What is read at once lies on dies of its own.
+            // Groups that are read at once lie on dies of their own.
             dies: count(self.read.parallel_groups),
             real_capacity_bytes: Some(Bytes(g.capacity_bytes)),
             initial_state: Some(g.state.word().to_owned()),

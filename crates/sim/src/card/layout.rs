@@ -1,4 +1,4 @@
-//! Where bytes lie on a card: groups of pages, and the allocation units that they make up.
+//! Layout of bytes on a card: groups of pages, and the allocation units that they make up.
 
 use std::ops::Range;
 
@@ -63,10 +63,10 @@ impl Layout {
         group * self.group < self.fat
     }
 
-    /// Which of the cell's bits a group's pages are kept in, from 0. Where in the order of kinds an allocation unit
-    /// begins differs from unit to unit: data that is appended to a block begins wherever the block was. Were it the
-    /// same in all, boundaries of one class would all lie between pages of the same two kinds, and the published
-    /// tables, which are means over units far apart, show that they do not.
+    /// Returns the bit of the cell in which a group's pages are kept, from 0. The place in the order of kinds at
+    /// which an allocation unit begins differs from unit to unit: data that is appended to a block begins wherever
+    /// the block was. Were it the same in all, boundaries of one class would all lie between pages of the same two
+    /// kinds, and the published tables, which are means over units far apart, show that they do not.
     pub(super) fn kind(&self, group: u64) -> usize {
         let groups = self.unit / self.group;
         let (unit, in_unit) = (group / groups, group % groups);

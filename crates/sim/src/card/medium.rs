@@ -83,7 +83,7 @@ impl Medium {
         self.cells.read_ns.get(self.layout.kind(group)).copied().unwrap_or(0)
     }
 
-    /// What reading from the planes that a piece touches costs beside: as much as the slowest.
+    /// Additional time of reading from the planes that a piece touches: that of the slowest.
     pub(super) fn planes_ns(&self, piece: Piece) -> u64 {
         let (first, last) = (piece.from / self.layout.page, (piece.to - 1) / self.layout.page);
         let planes = self.cells.plane_ns.get(first as usize..=last as usize);

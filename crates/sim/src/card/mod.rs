@@ -36,7 +36,7 @@ use crate::noise::Noise;
 /// How long a flush takes. To a drive without a volatile cache the kernel sends none: it answers itself.
 const FLUSH: Nanos = Nanos(5_000);
 
-/// What will happen inside the card.
+/// Future event inside the card.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// The command is done.

@@ -40,7 +40,7 @@ pub(super) struct GeometryModel {
     pub(super) state: InitialState,
 }
 
-/// What the medium holds when the drive is opened.
+/// Content of the medium when the drive is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum InitialState {
@@ -91,7 +91,7 @@ pub(super) struct CellModel {
     pub(super) program_ns: Vec<u64>,
     /// Erasing an allocation unit.
     pub(super) erase_ns: u64,
-    /// What reading from each plane costs beside; nothing when the list is empty.
+    /// Additional time of reading from each plane; none when the list is empty.
     #[serde(default)]
     pub(super) plane_ns: Vec<u64>,
     /// Unit of error correction.
@@ -127,7 +127,7 @@ pub(super) struct ReadModel {
 pub(super) struct CrossingModel {
     /// Distance of the boundaries.
     pub(super) bytes: u64,
-    /// What crossing one costs.
+    /// Time of crossing one.
     pub(super) ns: u64,
 }
 
@@ -148,7 +148,7 @@ pub(super) struct WriteModel {
     pub(super) multi_plane_on_return: bool,
 }
 
-/// What becomes of an allocation unit that is closed before it was written entirely.
+/// Treatment of an allocation unit that is closed before it was written entirely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum MergeModel {
@@ -175,7 +175,7 @@ pub(super) struct FatModel {
 pub(super) struct LogModel {
     /// Writes up to this size go to the log.
     pub(super) write_bytes_max: u64,
-    /// What the log holds.
+    /// Capacity of the log.
     pub(super) bytes: u64,
     /// Programming a page of it.
     pub(super) program_ns: u64,

@@ -145,7 +145,7 @@ fn write(
         merge,
         merge_ns: match merge {
             MergeModel::Copy => draw.between(5, 80) * MS,
-            // Where no bytes are copied, the map is: as long as some writes of a group take.
+            // Copying only the map takes as long as some writes of a group.
             MergeModel::Switch => (command_ns + transfer + program) * draw.between(25, 50) / 10,
         },
         multi_plane_on_return,

@@ -24,11 +24,11 @@ pub(super) struct Reader {
     kept: (u64, u64),
     /// When the last of them is.
     kept_at: Time,
-    /// Where the last read ended.
+    /// End of the last read.
     end: u64,
 }
 
-/// What a read takes of the medium.
+/// Cost of a read on the medium.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stream {
     /// From the command to the first array read.
@@ -60,7 +60,7 @@ impl Reader {
         }
     }
 
-    /// What is in memory is no longer what the medium holds.
+    /// Drops the data in memory, which the medium no longer holds.
     pub(super) fn forget(&mut self) {
         self.kept = (0, 0);
         self.end = u64::MAX;
@@ -117,7 +117,7 @@ impl Reader {
         }
     }
 
-    /// What crossing boundaries within one group costs.
+    /// Returns the time of crossing boundaries within one group.
     fn inside(&self, medium: &Medium, piece: Piece) -> u64 {
         let crossed = |size: u64| (piece.to - 1) / size - piece.from / size;
         let pages = crossed(medium.layout.page);
@@ -125,7 +125,7 @@ impl Reader {
         pages * self.page + smaller
     }
 
-    /// What stays in memory after a read of `from..to` that began at `now`.
+    /// Keeps in memory the data that stays there after a read of `from..to` that began at `now`.
     fn keep(&mut self, medium: &Medium, from: u64, to: u64, now: Time, stream: Stream) {
         let last = (to - 1) / medium.layout.group;
         let sequential = self.end == from;
@@ -161,7 +161,7 @@ impl Batches {
         Batches { parallel, next, current: None }
     }
 
-    /// What reading one more group adds.
+    /// Reads one more group; returns the time that it adds.
     fn read(&mut self, group: u64, array: u64) -> u64 {
         match self.current {
             Some((first, longest)) if group - first < self.parallel => {

@@ -42,7 +42,7 @@ impl Quiet {
     }
 }
 
-/// What crossing a boundary costs: across, against the longer of before and after.
+/// Cost of crossing a boundary: the time across it, less the longer of those before and after.
 fn step([before, across, after]: [u64; 3]) -> i64 {
     across as i64 - before.max(after) as i64
 }
@@ -58,7 +58,7 @@ fn reads_of_drawn_cards_show_what_the_truth_says() {
         let group = page * model.geometry.planes;
         // Beyond any zone at the beginning, at a boundary of units and at one in a unit's middle.
         let begin = 32 * unit;
-        // What is in memory would hide the first of the two sides, and kinds of pages differ by more than the
+        // Data in memory would hide the first of the two sides, and kinds of pages differ by more than the
         // look-up of some cards takes.
         let slowest = model.cells.read_ns.iter().copied().max().unwrap();
         let read_ns = vec![slowest; model.cells.read_ns.len()];

@@ -36,7 +36,7 @@ struct Log {
     count: u64,
     /// Groups of the log that are programmed, or begun.
     used: u64,
-    /// Where a write in order goes on, in bytes from the card's beginning.
+    /// Offset from the card's beginning at which a write in order continues.
     next: u64,
     /// Writes have come out of order.
     random: bool,
@@ -60,7 +60,7 @@ impl Partial {
     }
 }
 
-/// What a write takes of the medium.
+/// Cost of a write on the medium.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Work {
     /// Programming of what the host sent, which may go on while more of it arrives.
@@ -253,7 +253,7 @@ impl Writer {
         open + self.merge_ns + medium.copy_ns(medium.held(unit)) + medium.erase_ns()
     }
 
-    /// Where merges do not erase, a block is erased for each block's worth of groups that were programmed.
+    /// Time of erasing where merges do not erase: one block for each block's worth of programmed groups.
     fn wear(&mut self, medium: &mut Medium, begun: bool) -> u64 {
         if self.merge != MergeModel::Switch || !begun {
             return 0;

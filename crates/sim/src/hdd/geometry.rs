@@ -1,4 +1,4 @@
-//! Where a sector lies: cylinder, head, and its place in the unbroken spiral of time.
+//! Location of a sector: cylinder, head, and its place in the unbroken spiral of time.
 
 /// A zone: cylinders with equally many sectors on each track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(super) struct Zone {
     pub(super) per_track: u64,
 }
 
-/// What a [`Geometry`] is made of.
+/// Parameters of a [`Geometry`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     /// Sectors that must fit, each of one physical block.

@@ -31,7 +31,7 @@ use crate::field::Fault;
 use crate::identity::WriteCacheModel;
 use crate::noise::Noise;
 
-/// What will happen inside the drive.
+/// Future event inside the drive.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// A command is understood.
@@ -52,7 +52,7 @@ enum Event {
     Done(Command),
 }
 
-/// What the arm is doing.
+/// Current activity of the arm.
 #[derive(Clone, Copy, Debug)]
 enum Activity {
     Idle,
@@ -143,7 +143,7 @@ pub(crate) struct Hdd {
     activity: Activity,
     waiters: Vec<Waiter>,
     generation: u64,
-    /// Where the last write ended; `None` once the arm did something else.
+    /// End of the last write; `None` once the arm did something else.
     write_trail: Option<Trail>,
     /// The segment that reading ahead would lengthen.
     ahead: Option<SegmentId>,
@@ -296,7 +296,7 @@ impl Hdd {
                     self.send_hits(now);
                 }
             }
-            // What the host takes from memory makes room for reading further ahead.
+            // Data that the host takes from memory makes room for reading further ahead.
             self.consider(now);
             return;
         }

@@ -113,14 +113,14 @@ pub(super) struct LinkModel {
     pub(super) hits: HitsModel,
 }
 
-/// Which of several reads has the link.
+/// Order in which several reads get the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum HitsModel {
     /// Whichever was ready first.
     #[default]
     InTurn,
-    /// What the platters bring goes before what memory holds.
+    /// Data from the platters goes before data from memory.
     Yield,
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Pending {
     pub(super) command: Command,
     /// First byte that must come from or go to the platters.
     pub(super) from: u64,
-    /// Where that is.
+    /// Location of that byte.
     pub(super) spot: Spot,
     pub(super) decoded: Time,
     /// When its access is planned.

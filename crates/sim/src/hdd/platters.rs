@@ -8,15 +8,15 @@ use super::seek::SeekCurve;
 use crate::field::Fault;
 use crate::noise::Noise;
 
-/// What an access does to the medium.
+/// Direction of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Read,
     Write,
 }
 
-/// Where an access that has just ended would go on without a seek: the sector after it, and when
-/// that begins to pass.
+/// Continuation of an access that has just ended, without a seek: the sector after it, and when that
+/// begins to pass.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trail {
     pub(super) mode: Mode,
@@ -113,7 +113,7 @@ impl Platters {
         (near && live).then(|| trail.begins + Nanos(spot.position - trail.spot.position))
     }
 
-    /// What the scheduler expects: time from `now` until `spot` begins to pass.
+    /// Returns the time that the scheduler expects from `now` until `spot` begins to pass.
     pub(super) fn expected(
         &self,
         trail: Option<&Trail>,

@@ -1,4 +1,4 @@
-//! What the arm does next: the request that can be reached soonest, and otherwise destaging, reading
+//! Next action of the arm: the request that can be reached soonest, and otherwise destaging, reading
 //! ahead, or nothing.
 
 use block::{Bytes, Nanos, Op, Time};
@@ -10,7 +10,7 @@ use super::writecache::Dirty;
 use super::{Activity, Event, Hdd, Stream, Waiter};
 use crate::device::Command;
 
-/// What the arm will do.
+/// Next action of the arm.
 #[derive(Clone, Copy, Debug)]
 enum Choice {
     Serve(usize),
@@ -181,7 +181,7 @@ impl Hdd {
         forced_read.then(|| self.dirty.overlapping(command.offset, command.end())).flatten()
     }
 
-    /// What must be done for the oldest request that is planned and older than the limit.
+    /// Returns the action due for the oldest request that is planned and older than the limit.
     fn overdue(&self, now: Time) -> Option<Choice> {
         let old = |p: &Pending| p.ready <= now && now.since(p.decoded) > self.figures.age_limit;
         let index = self.pending.iter().position(old)?;

@@ -8,7 +8,7 @@ struct Extent<S> {
     end: u64,
     /// Order of arrival.
     age: u64,
-    /// Where it begins on the platters.
+    /// Location of its beginning on the platters.
     spot: S,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct Dirty<S> {
     pub(super) start: u64,
     /// One beyond the last byte.
     pub(super) end: u64,
-    /// Where it begins on the platters.
+    /// Location of its beginning on the platters.
     pub(super) spot: S,
 }
 

@@ -1,7 +1,7 @@
-//! What will happen inside the drive, and when.
+//! Future events inside the drive, and their times.
 //!
-//! Most events come from servers that work in order of arrival: what such a server ends next is at the head of its own
-//! line, and needs no heap. Only what dies and channels end goes through one, with its time, order and name in 16
+//! Most events come from servers that work in order of arrival: the next event of such a server is at the head of its
+//! own line, and needs no heap. Only events of dies and channels go through one, with time, order and name in 16
 //! bytes.
 
 use std::cmp::Reverse;
@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use block::{Nanos, Time};
 
-/// What something in the heap is about.
+/// Subject of an event in the heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// A die ends what it is doing.

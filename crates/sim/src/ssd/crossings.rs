@@ -1,4 +1,4 @@
-//! What crosses the link and the channels.
+//! Transfers across the link and the channels.
 
 /// A write whose data is still with the host.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Piece {
     pub(super) is_last: bool,
 }
 
-/// What crosses the link.
+/// Transfer across the link.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Crossing {
     /// Data of a write, into the buffer.
@@ -26,7 +26,7 @@ pub(super) enum Crossing {
     Out(u32),
 }
 
-/// What crosses a channel, and has somebody who waits for its end.
+/// Transfer across a channel, for the end of which somebody waits.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Transfer {
     /// Data of the host's request, out of a die.

@@ -15,12 +15,12 @@ const STAGED_MAX: usize = 2;
 pub(super) struct RowRead {
     pub(super) request: u32,
     pub(super) row: u32,
-    /// What of it the host wants.
+    /// Bytes of it that the host wants.
     pub(super) bytes: u32,
     pub(super) page: Page,
 }
 
-/// What the time of a page depends on.
+/// Type of a page, on which its times depend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Page {
     /// Of cells with all bits: which of them.
@@ -36,7 +36,7 @@ pub(super) struct Program {
     pub(super) from: Source,
 }
 
-/// Whose data a program has.
+/// Source of a program's data.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source {
     /// The host's.
@@ -45,7 +45,7 @@ pub(super) enum Source {
         units: u32,
         /// The request that waits for it, or [`NOBODY`].
         waiter: u32,
-        /// What was written before which flush.
+        /// Number of the epoch, which a flush closes.
         epoch: u64,
     },
     /// The collection's.
@@ -64,7 +64,7 @@ pub(super) enum Work {
     Erase,
 }
 
-/// What a die does.
+/// Current work of a die.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Doing {
     Nothing,
@@ -86,7 +86,7 @@ impl Open {
     const NONE: Open = Open { row: 0, units: 0, waiter: NOBODY };
 }
 
-/// Where a die keeps its units.
+/// Storage of a die's units.
 #[derive(Debug)]
 pub(super) enum Keeping {
     Log(Box<Ftl>),

@@ -1,4 +1,4 @@
-//! What the drive does for itself while the host wants nothing: what was written with one bit a cell moves on.
+//! Work of the drive while the host is idle: data written with one bit a cell moves on.
 
 use block::{Nanos, Time};
 

@@ -44,7 +44,7 @@ struct Held {
     parts: u32,
 }
 
-/// Where the commands inside are kept: each at a place of its own, which is used again.
+/// Commands inside the drive, each at a place of its own, which is used again.
 #[derive(Debug, Default)]
 struct Holding {
     held: Vec<Held>,
@@ -339,7 +339,7 @@ impl Device for Ssd {
         if !self.is_untouched {
             return;
         }
-        // What was drawn to make it is drawn anew: a drive that nobody used is then as if opened with the seed.
+        // The initial state is drawn again: a drive that was never used is then as if opened with the seed.
         let (policy, state) = self.beginning;
         for (at, die) in (0..).zip(&mut self.dies) {
             if let Keeping::Log(ftl) = &mut die.keeping {

@@ -23,7 +23,7 @@ pub(crate) struct SsdModel {
     pub(super) link: LinkModel,
 }
 
-/// What is where.
+/// Sizes and mapping of the drive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LayoutModel {
@@ -54,7 +54,7 @@ pub(super) enum MappingModel {
     InPlace,
 }
 
-/// Which full block is collected next.
+/// Rule for the full block to collect next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum CollectionModel {
@@ -63,7 +63,7 @@ pub(super) enum CollectionModel {
     Choices,
 }
 
-/// What the drive held before anybody looked.
+/// State of the drive when it is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum StateModel {
@@ -128,7 +128,7 @@ pub(super) struct SlcModel {
     pub(super) when_full: WhenFullModel,
 }
 
-/// Where the blocks of the single-bit part come from.
+/// Source of the blocks of the single-bit part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum AreaModel {
@@ -138,7 +138,7 @@ pub(super) enum AreaModel {
     Dynamic,
 }
 
-/// What the host's writes do when the single-bit part is full.
+/// Treatment of the host's writes when the single-bit part is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum WhenFullModel {
@@ -155,7 +155,7 @@ pub(super) struct MemoryModel {
     /// For what was written and is not programmed yet.
     pub(super) write_bytes: u64,
     pub(super) write_cache: WriteCacheModel,
-    /// What is in memory survives: flush and force unit access cost nothing.
+    /// Data in memory survives a power loss: flush and force unit access cost nothing.
     pub(super) power_loss_protection: bool,
     /// A die keeps the page that it read last, until it does something else.
     pub(super) page_register: bool,
@@ -178,7 +178,7 @@ pub(super) struct LinkModel {
     pub(super) queue_depth: u64,
 }
 
-/// What is spoken on the link.
+/// Protocol of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ProtocolModel {
@@ -189,7 +189,7 @@ pub(super) enum ProtocolModel {
 }
 
 impl SsdModel {
-    /// What does the commands: writes that are complete are durable.
+    /// True when completed writes are durable.
     pub(super) fn is_durable_at_once(&self) -> bool {
         self.memory.power_loss_protection
             || self.memory.write_cache == WriteCacheModel::WriteThrough

@@ -8,7 +8,7 @@ use super::crossings::Transfer;
 use super::die::{Doing, Keeping, Page, Program, RowRead, Source, Work};
 use super::ftl::Collected;
 
-/// What is folded or collected in one step.
+/// Kind of work of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chore {
     Collect,
@@ -175,7 +175,7 @@ impl Ssd {
         for run in moves.chunk_by(|a, b| a.0 / row_units == b.0 / row_units) {
             let row = run[0].0 / row_units;
             let die = &mut self.dies[at as usize];
-            // What the step before read and did not move yet is still in memory.
+            // A row that the step before read, with data not moved yet, is still in memory.
             if die.fetched.replace(row) != Some(row) && !die.in_memory(row) {
                 let page = self.page_of(at, row);
                 // All of it that is still valid comes out of the die, also what a later step moves.

@@ -3,7 +3,7 @@
 use super::ftl;
 use super::model::{AreaModel, CollectionModel, MappingModel, SsdModel, StateModel, WhenFullModel};
 
-/// Where a unit of mapping lies by its address.
+/// Location of a unit of mapping by its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) die: u32,
@@ -86,7 +86,7 @@ impl Shape {
         blocks * u64::from(self.log.units_per_block) < u64::from(u32::MAX)
     }
 
-    /// Where `unit`, counted over the whole drive, lies.
+    /// Returns the location of `unit`, counted over the whole drive.
     #[inline]
     pub(super) fn place(&self, unit: u64) -> Place {
         // 2^32 units of at least 512 bytes: `fits` holds for each die, and a drive has no more than this.

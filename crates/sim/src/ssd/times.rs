@@ -25,7 +25,7 @@ pub(super) struct Figures {
     pub(super) write_units: u64,
     /// A write is complete when memory has it.
     pub(super) write_back: bool,
-    /// What memory has is durable.
+    /// Data in memory is durable.
     pub(super) protected: bool,
     pub(super) command: u64,
     pub(super) command_jitter: u64,
@@ -36,7 +36,7 @@ pub(super) struct Figures {
     pub(super) folding: Option<Folding>,
 }
 
-/// What becomes of the single-bit part.
+/// Figures for moving data out of the single-bit part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Folding {
     pub(super) bytes_per_s: u64,

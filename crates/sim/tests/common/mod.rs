@@ -8,7 +8,7 @@ use drivescope_sim::VirtualTarget;
 pub const MIB: u64 = 1 << 20;
 pub const GIB: u64 = 1 << 30;
 
-/// What may stand around a drive of at least 4 MiB, each of it in effect within a second.
+/// Surroundings of a drive of at least 4 MiB, each of them in effect within a second.
 pub const AROUND: [&str; 6] = [
     "&neighbour.ios_per_s=300&neighbour.block_bytes=4096&neighbour.read_percent=60&neighbour.active_ns=50000000\
      &neighbour.quiet_ns=30000000",
@@ -53,7 +53,7 @@ impl Sample {
     }
 }
 
-/// What the loop issues.
+/// Load of the loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     pub op: Op,

@@ -1,5 +1,5 @@
-//! What flashbench issues, and what it computes: its tests `-a` and `-O`, written from a description of
-//! its algorithm, on a virtual drive.
+//! Accesses and results of flashbench: its tests `-a` and `-O`, written from a description of its
+//! algorithm, on a virtual drive.
 
 use block::{Drive, Op, Target};
 use drivescope_sim::VirtualTarget;
@@ -16,7 +16,7 @@ pub struct AlignRow {
 }
 
 impl AlignRow {
-    /// What crossing the boundary costs.
+    /// Cost of crossing the boundary.
     pub fn diff(&self) -> i64 {
         self.on as i64 - (self.pre + self.post) as i64 / 2
     }

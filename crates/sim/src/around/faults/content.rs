@@ -1,4 +1,4 @@
-//! Where a virtual drive keeps what is written to it.
+//! Location of the content of a virtual drive.
 
 use block::Bytes;
 
@@ -6,21 +6,21 @@ use super::cache::{CacheRule, FakeCache};
 use super::table::{Beyond, Faults};
 use crate::around::ranges::Ranges;
 
-/// What becomes of the content of an address.
+/// Storage of the content of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
     /// It is kept at this address of the medium; two addresses of the drive may share one there.
     At(Bytes),
-    /// What is written is acknowledged and not kept: reads give what the medium held at first.
+    /// Writes are acknowledged and not kept: reads give the original content of the medium.
     Lost,
     /// It is kept at this address of the medium, and read back with wrong bits.
     Corrupt(Bytes),
 }
 
-/// Where a drive keeps content: a pure function of the address, the same at all times.
+/// Location of a drive's content: a pure function of the address, the same at all times.
 ///
-/// The drive itself keeps none, since its timing does not depend on it; whoever serves a virtual drive to
-/// other programs keeps it, and asks here where.
+/// The drive itself keeps none, since its timing does not depend on it; a program that serves a virtual
+/// drive to other programs keeps the content, and looks up its location here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentMap {
     real: u64,
@@ -42,13 +42,13 @@ impl ContentMap {
         ContentMap { real, beyond, corrupt, lost, keeps_discarded: ignores_discard, cache }
     }
 
-    /// What becomes of the byte at `offset` of the drive.
+    /// Returns the storage of the byte at `offset` of the drive.
     pub fn stored(&self, offset: Bytes) -> Stored {
         self.run(offset).0
     }
 
-    /// What becomes of the byte at `offset`, and of how many bytes from there on the same is true: those of
-    /// [`Stored::At`] and [`Stored::Corrupt`] follow each other on the medium. At least one.
+    /// Returns the storage of the byte at `offset`, and the count, at least one, of bytes from there on that are
+    /// stored alike: those of [`Stored::At`] and [`Stored::Corrupt`] follow each other on the medium.
     pub fn run(&self, offset: Bytes) -> (Stored, Bytes) {
         let at = offset.0;
         let real = self.real.max(1);

@@ -63,7 +63,7 @@ impl Shell for Fake {
     }
 
     fn admits(&self, command: &Command) -> bool {
-        // What was begun goes on first: a flush must not come between two pieces of a write.
+        // Commands already begun go on first: a flush must not come between two pieces of a write.
         self.inbox.is_empty() && self.inner.admits(&self.piece(command, command.offset))
     }
 

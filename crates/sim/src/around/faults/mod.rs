@@ -1,5 +1,5 @@
-//! What can be wrong with a drive: its table in a model's file, and a wrapper for each fault that takes time.
-//! Faults of content take none, and are told by [`ContentMap`].
+//! Faults of a drive: their table in a model's file, and a wrapper for each fault that takes time. Faults of
+//! content take none, and are described by [`ContentMap`].
 
 mod bad;
 mod cache;

@@ -8,7 +8,7 @@ use crate::around::ranges::Ranges;
 use crate::check::within;
 use crate::field::Fault;
 
-/// What is wrong with a drive. Nothing is, unless a field says so.
+/// Faults of a drive: none, unless a field says so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Faults {
@@ -22,17 +22,17 @@ pub struct Faults {
     pub vanish_at_ns: Option<u64>,
     /// Times in which answers come late.
     pub storm: Option<Storm>,
-    /// What is written here is read back with wrong bits.
+    /// Writes here are read back with wrong bits.
     pub corrupt: Ranges,
-    /// What is written here is acknowledged and not kept.
+    /// Writes here are acknowledged and not kept.
     pub lost: Ranges,
     /// Discards are acknowledged, and nothing is discarded.
     pub ignores_discard: bool,
     /// Flushes are answered at once, and writes that have to be durable when they are in the cache.
     pub ignores_flush: bool,
-    /// What a drive that claims more really holds.
+    /// Real capacity of a drive that claims more.
     pub real_capacity_bytes: Option<u64>,
-    /// What becomes of addresses beyond that.
+    /// Treatment of addresses beyond the real capacity.
     pub beyond: Beyond,
     /// Write cache that gives back for a while what is not kept.
     pub cache_bytes: u64,
@@ -70,7 +70,7 @@ pub struct Storm {
     pub length_ns: u64,
     /// By what an I/O's latency is multiplied that would end in a storm; 1 and more.
     pub factor: u64,
-    /// What is added to it then.
+    /// Time added to it then.
     pub added_ns: u64,
 }
 
@@ -81,14 +81,14 @@ impl Default for Storm {
     }
 }
 
-/// What a drive that claims too much does with addresses beyond what it holds.
+/// Treatment of addresses beyond the real capacity, by a drive that claims too much.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Beyond {
     /// They are other names of those within: the address modulo the real capacity.
     #[default]
     Wrap,
-    /// What is written there is acknowledged and gone. It takes the time of a wrapped one all the same.
+    /// Writes there are acknowledged and lost. They take the time of wrapped ones all the same.
     Lose,
     /// Reads and writes there fail (`EIO`).
     Fail,

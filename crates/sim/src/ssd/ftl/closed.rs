@@ -6,7 +6,7 @@ use crate::noise::Noise;
 /// No block.
 const NONE: u32 = u32::MAX;
 
-/// What [`Closed`] keeps of each block, in bytes.
+/// Memory of [`Closed`] for each block, in bytes.
 pub(super) const BYTES_PER_BLOCK: u64 = 16;
 /// The same of each list.
 pub(super) const BYTES_PER_LIST: u64 = 8;

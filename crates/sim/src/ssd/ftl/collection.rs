@@ -1,6 +1,6 @@
 //! Rules of garbage collection.
 
-/// Which full block is collected next.
+/// Rule for the full block to collect next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Collection {
     /// The one with the fewest valid units; of several the one that has been so for longest.

@@ -1,4 +1,4 @@
-//! Which slot holds a logical unit, and which unit a slot holds: 8 bytes and a bit per physical slot.
+//! Map from logical units to slots and from slots to units: 8 bytes and a bit per physical slot.
 
 /// Entry of a unit that holds nothing.
 const NOTHING: u32 = u32::MAX;
@@ -32,7 +32,7 @@ impl Map {
         Map { filled, slots: vec![0; units as usize], units: vec![0; slots as usize], valid }
     }
 
-    /// Where `unit` lies; `None` when it was never written or is trimmed.
+    /// Returns the slot of `unit`; `None` when it was never written or is trimmed.
     #[inline]
     pub(super) fn slot(&self, unit: u32) -> Option<u32> {
         match self.slots[unit as usize] {
@@ -56,7 +56,7 @@ impl Map {
         }
     }
 
-    /// What `slot` was last given. Only of a valid slot is it also what the drive would read there.
+    /// Returns the unit that `slot` was last given. Only in a valid slot would the drive also read it.
     #[inline]
     pub(super) fn unit(&self, slot: u32) -> u32 {
         match self.units[slot as usize] {

@@ -109,7 +109,7 @@ pub(crate) struct SlcShape {
     pub(crate) is_static: bool,
 }
 
-/// What the die held before anybody looked.
+/// Content of the die when the drive is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InitialState {
     /// Nothing.
@@ -120,7 +120,7 @@ pub(crate) enum InitialState {
     Steady,
 }
 
-/// Where a write of the host goes.
+/// Destination of a host's write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
     /// To blocks with all bits of a cell.
@@ -136,7 +136,7 @@ enum Front {
     Moves,
 }
 
-/// What a step of collection did.
+/// Result of a step of collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Collected {
     /// Nothing: there is nothing to collect.
@@ -219,7 +219,7 @@ impl Ftl {
         ftl
     }
 
-    /// Where `unit` lies; `None` when it was never written or is trimmed.
+    /// Returns the slot of `unit`; `None` when it was never written or is trimmed.
     #[inline]
     pub(crate) fn slot(&self, unit: u32) -> Option<u32> {
         self.map.slot(unit)

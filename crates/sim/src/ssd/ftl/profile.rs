@@ -36,7 +36,7 @@ pub(super) fn by_chance(blocks: u32, sum: f64, units_per_block: u32, choices: u3
         full as f64 / levels as f64
     };
     let shares: Vec<f64> = (0..blocks).map(share).collect();
-    // What the levels' coarseness left out or put in.
+    // Correction for the coarseness of the levels.
     let scale = sum / shares.iter().sum::<f64>();
     shares.into_iter().map(|share| (share * scale).min(1.0)).collect()
 }
@@ -61,7 +61,7 @@ fn fullness(levels: usize, held: f64, gain: f64, choices: u32) -> Vec<f64> {
     shares
 }
 
-/// Where `is_low` ends within `0..high`, to 1 part in 2^40.
+/// Returns the end of the range in which `is_low` holds, within `0..high`, to 1 part in 2^40.
 fn halve(high: f64, is_low: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, high);
     for _ in 0..40 {

@@ -1,4 +1,4 @@
-//! What a die holds before anybody looks.
+//! Content of a die when the drive is opened.
 
 use super::{Collection, Front, Frontier, Ftl, Stream, profile};
 use crate::noise::Noise;
@@ -44,7 +44,7 @@ impl Ftl {
             self.scatter(block, count, &mut units, &mut noise);
             self.closed.add(block);
         }
-        // What rounding left over goes where the host would write next.
+        // Units left over by rounding go where the host would write next.
         while given < self.shape.units
             && let Some(unit) = units.next()
             && self.write(unit, Stream::Main).is_some()

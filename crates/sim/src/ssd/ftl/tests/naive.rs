@@ -8,7 +8,7 @@ use super::super::Front;
 use super::*;
 use crate::noise::Noise;
 
-/// What is done to the log.
+/// Operation on the log.
 #[derive(Clone, Debug)]
 enum Act {
     /// The host writes units that are drawn, as many as said.
