@@ -10,22 +10,22 @@ use crate::sort::Sort;
 /// Everything that a survey found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Body {
-    /// What was looked at.
+    /// Target of the survey.
     pub target: DriveInfo,
-    /// What the I/O passed through.
+    /// Layers that the I/O passed through.
     pub stack: Stack,
     /// Why this target was taken, when the user named none.
     pub chosen: Option<String>,
     /// For what the parts and their order were chosen: what the target says of itself.
     pub sort: Sort,
-    /// What was asked.
+    /// Settings.
     pub setup: Setup,
     /// The parts that were made, in order. Their runs are in the envelope's `parts`, in the same order, where they are
     /// recorded.
     pub parts: Vec<Part>,
-    /// What was concluded.
+    /// Conclusions.
     pub conclusions: Vec<Conclusion>,
-    /// What was not looked at.
+    /// Questions that were not examined.
     pub not_looked_at: Vec<LeftOut>,
     /// Doubts of all parts, each with cause and remedy.
     pub caveats: Vec<Caveat>,
@@ -57,13 +57,13 @@ pub struct Part {
     pub why: String,
 }
 
-/// What was not looked at.
+/// Question that was not examined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// What would have been found.
+    /// Finding that the survey would have made.
     pub what: String,
     /// Why it was left out.
     pub why: String,
-    /// The flag or command that would look at it; null where none does.
+    /// The flag or command that would examine it; null if there is none.
     pub remedy: Option<String>,
 }

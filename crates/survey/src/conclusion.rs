@@ -5,7 +5,7 @@ use probe::advice::Advice;
 use serde::{Deserialize, Serialize};
 use stats::{Assessment, Lenient, Quantity};
 
-/// What a conclusion is about. The words are those of the JSON, and a contract.
+/// Topic of a conclusion. The words are those of the JSON, and a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Topic {
@@ -31,7 +31,7 @@ pub enum Topic {
     Parallelism,
     /// Partitions beside the grid of erase blocks.
     Partitions,
-    /// What the drive really holds, in bytes.
+    /// Real capacity, in bytes.
     RealCapacity,
     /// Bits in a cell.
     CellType,
@@ -49,7 +49,7 @@ pub enum Topic {
     RandomRead,
     /// Rate of writes at random places.
     RandomWrite,
-    /// What outstanding requests bring.
+    /// Gain from outstanding requests.
     QueueDepth,
     /// The slowest reads beside the usual ones.
     LatencyTail,
@@ -57,7 +57,7 @@ pub enum Topic {
     SteadyWrite,
     /// Spare share of the medium.
     OverProvisioning,
-    /// What the drive says of its own state.
+    /// Health that the drive reports.
     Health,
     /// Whether the numbers can be trusted.
     Trust,
@@ -97,7 +97,7 @@ impl Topic {
     }
 }
 
-/// What is concluded, as a value.
+/// Value of a conclusion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -107,16 +107,16 @@ pub enum Value {
     Word(String),
 }
 
-/// What a conclusion rests on.
+/// Evidence for a conclusion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The part of the survey: `identity`, `mark`, `probe`, `surface`, `wsat`, `health`.
     pub part: String,
-    /// What was seen there, in one sentence without a full stop.
+    /// Observation, in one sentence without a full stop.
     pub seen: String,
 }
 
-/// What is said about one topic.
+/// Conclusion about one topic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conclusion {
     /// About what.
@@ -130,9 +130,9 @@ pub struct Conclusion {
     /// Probability that it is right, or the confidence of its interval, 0 to 1; null where nothing is claimed or none
     /// can be told.
     pub confidence: Option<f64>,
-    /// What it rests on.
+    /// Evidence for it.
     pub evidence: Vec<Evidence>,
-    /// What to do about it.
+    /// Advice about it.
     pub advice: Vec<Advice>,
     /// Whether it is good or bad for the user: `good`, `neutral`, `bad`.
     #[serde(default)]

@@ -19,7 +19,7 @@ const MADE: [f64; 7] = [3_600.0, 4_200.0, 5_400.0, 5_900.0, 7_200.0, 10_000.0, 1
 /// The spread of the middle half over that of the middle 90%: five ninths where all phases are as likely.
 const UNIFORM: std::ops::Range<f64> = 0.47..0.64;
 
-/// What access times tell of the rotation.
+/// Rotation period, from access times.
 pub struct Turn {
     /// Length of a turn.
     pub turn_ns: f64,
@@ -55,7 +55,7 @@ pub fn rotation(seen: &Seen<'_>) -> Option<Turn> {
     possible.contains(&turn_ns).then_some(Turn { turn_ns, made })
 }
 
-/// What the access times are beyond the curve of seeks that fits them best, in ns.
+/// Access times minus the best-fitting seek curve, in ns.
 fn after_seeks(accesses: &[Access], capacity: u64) -> Option<Vec<f64>> {
     if accesses.len() < ACCESSES_MIN || capacity == 0 {
         return None;

@@ -1,4 +1,4 @@
-//! What sort of drive it is: from what the kernel tells of its bus, and from how its times behave.
+//! Sort of drive, from the bus that the kernel reports and from the timing of its I/O.
 
 use mark::Direction;
 use probe::{Name, Verdict};
@@ -37,7 +37,8 @@ const QUEUES_MIN: f64 = 2.5;
 /// No flash is read in more than this, and no arm gets anywhere in less, in the median of random places.
 const ARM_NS_MIN: u64 = 2_000_000;
 
-/// What it is and how sure that is; or why that cannot be told.
+/// Returns the sort of the drive, with its confidence, the part that shows it and the reason; or why it cannot be
+/// determined.
 fn sort(seen: &Seen<'_>) -> Result<(DriveSort, f64, &'static str, String), String> {
     if seen.stack.is_memory() {
         return Err("its data lies in this machine's memory, on no drive".to_owned());
@@ -116,8 +117,8 @@ fn sort(seen: &Seen<'_>) -> Result<(DriveSort, f64, &'static str, String), Strin
     })
 }
 
-/// What waiting together brings, to reads or to writes. Writes tell it of a drive that is still fresh, whose reads are
-/// those of what was never written.
+/// Gain in rate from queue depth, the greater of reads and writes. On a fresh drive only writes show it: its reads are of
+/// blocks that were never written.
 fn growth(seen: &Seen<'_>) -> Option<f64> {
     let of = |direction| rates::growth(seen, direction);
     [Direction::Read, Direction::Write].into_iter().filter_map(of).reduce(f64::max)

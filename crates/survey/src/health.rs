@@ -1,4 +1,4 @@
-//! What the drives at the bottom say of their own state.
+//! Health that the drives at the bottom of the stack report.
 
 use block::health::{Finding, Health, Severity, Standing};
 use probe::advice::Advice;
@@ -39,7 +39,7 @@ fn of_drive(health: &Health) -> Conclusion {
                         .to_owned(),
                 ),
             };
-            // What the drive says is what it says: there is nothing to be sure of beyond that.
+            // The drive's own report is quoted as it is, so there is no confidence to give.
             Conclusion::found(
                 topic,
                 format!("{name}: {statement}"),

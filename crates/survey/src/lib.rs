@@ -25,7 +25,7 @@ pub use conclusion::{Conclusion, Evidence, Topic, Value};
 pub use drive_kind::DriveSort;
 pub use seen::Seen;
 
-/// What decides about parts that are still to come.
+/// Returns the results that decide about parts still to come.
 pub fn shown(seen: &Seen<'_>) -> parts::Shown {
     let random_writes =
         seen.test("RND4K Q32T1", mark::Direction::Write).and_then(|test| test.mb_s.median);
@@ -36,8 +36,8 @@ pub fn shown(seen: &Seen<'_>) -> parts::Shown {
     }
 }
 
-/// What all that was seen says, in the order in which it is shown. A topic that nothing was asked about is not there;
-/// one that was asked about and stayed open is, with the reason.
+/// Draws all conclusions, in the order of display. Topics that were not examined are absent; those that were examined and
+/// stayed undetermined are present, with the reason.
 pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
     let sort = drive_kind::conclude(seen);
     let mut conclusions = vec![sort];

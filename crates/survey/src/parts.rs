@@ -1,4 +1,4 @@
-//! Which instruments are asked, in which order, within which limits: from what a target says of itself.
+//! Choice, order and limits of the instruments, from what a target reports about itself.
 
 use block::{Bytes, DriveInfo, Nanos};
 
@@ -16,7 +16,7 @@ pub enum Instrument {
     Probe,
     /// Memory for writes alone, of a disk.
     WriteBuffer,
-    /// What it really holds.
+    /// Real capacity.
     Capacity,
     /// Speed classes of memory cards.
     SpeedClass,
@@ -51,7 +51,7 @@ impl Instrument {
         }
     }
 
-    /// What it is asked for.
+    /// Purpose of the instrument, in words.
     pub fn why(self) -> &'static str {
         match self {
             Instrument::Mark => "rates, what queues bring, and whether the numbers can be trusted",
@@ -101,7 +101,7 @@ pub fn order(sort: Sort, may_write: bool) -> Vec<Instrument> {
     all.to_vec()
 }
 
-/// What only writing would show of a target.
+/// Findings that need writes, listed as left out of a read-only survey.
 pub fn not_without_writing(sort: Sort) -> Option<LeftOut> {
     let what = match sort {
         Sort::Disk => "rates of writes, memory that takes writes",
@@ -125,7 +125,7 @@ pub fn not_without_writing(sort: Sort) -> Option<LeftOut> {
     })
 }
 
-/// What cannot be seen through a filesystem.
+/// Findings that a filesystem hides, listed as left out.
 pub fn not_through(sort: Sort) -> Option<LeftOut> {
     matches!(sort, Sort::Directory | Sort::File).then(|| LeftOut {
         what: "what the device below is made of".to_owned(),
@@ -134,7 +134,7 @@ pub fn not_through(sort: Sort) -> Option<LeftOut> {
     })
 }
 
-/// What a survey has left when a part is to begin.
+/// Budget left when a part is to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Left {
     /// Time, on the drive's clock.
@@ -143,7 +143,7 @@ pub struct Left {
     pub bytes: Bytes,
 }
 
-/// What earlier parts showed, as far as it decides about later ones.
+/// Results of earlier parts that decide about later ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shown {
     /// True when requests that wait together are served together.
@@ -154,7 +154,7 @@ pub struct Shown {
     pub erase_block: Option<Bytes>,
 }
 
-/// What a part may spend.
+/// Budget of one part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allotted {
     /// Time, on the drive's clock.
@@ -169,13 +169,13 @@ const FILLS_BESIDE: f64 = 0.5;
 /// A steady drive is slower than the fresh one that was measured, by about this.
 const SLOWER: f64 = 3.0;
 
-/// What the probes of capacity and of speed classes write, each.
+/// Bytes that the capacity probe and the speed-class probe write, each.
 const SMALL: Bytes = Bytes::mib(512);
 
-/// What `instrument` may spend of what is left, when `later` are still to come; or why it is left out.
+/// Allots a budget to `instrument` from what is left, when `later` are still to come.
 ///
 /// # Errors
-/// The reason, with what would allow it.
+/// Returns the reason to leave the instrument out, with what would allow it.
 pub fn allot(
     instrument: Instrument,
     later: &[Instrument],

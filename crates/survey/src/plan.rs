@@ -1,11 +1,11 @@
-//! What a survey will do, as it is said before it begins.
+//! Plan of a survey, shown before it begins.
 
 use block::{Bytes, Nanos};
 use serde::Serialize;
 
 use crate::body::LeftOut;
 
-/// What a survey will do, part by part.
+/// Plan of a survey, part by part.
 #[derive(Serialize)]
 pub struct Planned {
     /// The target.
@@ -20,7 +20,7 @@ pub struct Planned {
     pub makes_test_file: bool,
     /// The parts, as far as they can be foreseen: what an earlier one shows decides about a later one.
     pub parts: Vec<PlannedPart>,
-    /// What is not looked at.
+    /// Questions that will not be examined.
     pub not_looked_at: Vec<LeftOut>,
 }
 
@@ -29,7 +29,7 @@ pub struct Planned {
 pub struct PlannedPart {
     /// Its name.
     pub part: &'static str,
-    /// What it is made for.
+    /// Purpose of the part.
     pub why: &'static str,
     /// The longest that it is given.
     pub time_ns: Option<Nanos>,

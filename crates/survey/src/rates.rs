@@ -54,7 +54,7 @@ fn not_taken(test: &Test) -> Option<String> {
     }
 }
 
-/// Which proofs hold, in words.
+/// Lists the proven and the unprovable proofs, in words.
 fn proofs(test: &Test) -> String {
     let of = |verdict| {
         let all = test.proofs.named();

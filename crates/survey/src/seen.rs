@@ -1,16 +1,16 @@
-//! What the parts of a survey saw, all in one place.
+//! Results of all parts of a survey.
 
 use block::health::Health;
 use block::{DriveInfo, Stack};
 use mark::Direction;
 use probe::{Finding, Name, Verdict};
 
-/// What is known of a drive when its parts are done. A part that was not made is not there.
+/// Results for one drive when its parts are done. Parts that did not run are absent.
 #[derive(Clone, Debug)]
 pub struct Seen<'a> {
-    /// What it says of itself.
+    /// Facts that the drive reports about itself.
     pub target: &'a DriveInfo,
-    /// What I/O to it passes through.
+    /// Layers that I/O to it passes through.
     pub stack: &'a Stack,
     /// The quick benchmark.
     pub mark: Option<&'a mark::Body>,
@@ -18,7 +18,7 @@ pub struct Seen<'a> {
     pub probes: Vec<&'a probe::Body>,
     /// Write saturation.
     pub wsat: Option<&'a pts::body::Body>,
-    /// What the drives at the bottom say of their state.
+    /// Health that the drives at the bottom of the stack report.
     pub health: &'a [Health],
 }
 

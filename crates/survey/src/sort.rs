@@ -3,7 +3,7 @@
 use block::{DriveInfo, DriveKind, Stack};
 use serde::{Deserialize, Serialize};
 
-/// What a target says that it is, which decides the order.
+/// Sort of target, as it reports itself; decides the order of the parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sort {

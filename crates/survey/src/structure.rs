@@ -1,5 +1,5 @@
-//! What a flash drive is made of, as probes found it: units of erasing and programming, open units, the zone for file
-//! allocation tables, what is served at once, what it really holds.
+//! Structure of a flash drive, from probes: erase and program units, open units, the zone for file allocation tables,
+//! parallelism, real capacity.
 
 use probe::advice::{Advice, Subject};
 use probe::{Finding, Name, Verdict};
@@ -55,7 +55,7 @@ fn partitions(seen: &Seen<'_>) -> Option<Conclusion> {
     Some(said.seen("probe", why).advise("partition it again: the probe's advice has the command"))
 }
 
-/// What a probe's answer is as a conclusion; `words` says what a value means.
+/// Converts a probe's finding to a conclusion; `words` describes a value.
 pub fn of_finding(topic: Topic, finding: &Finding, words: impl Fn(u64) -> String) -> Conclusion {
     let said = match (finding.verdict, finding.value) {
         (Verdict::Found, Some(value)) => Conclusion::found(
@@ -126,8 +126,8 @@ fn words(topic: Topic, value: u64, seen: &Seen<'_>) -> String {
     }
 }
 
-/// What the probes advise on these topics. That of the first probing counts: a later one that was given an erase block
-/// knows no page.
+/// Advice of the probes on these topics. The first probe run that gave any counts: a later one that was given an erase block
+/// does not know the page.
 pub fn advice(seen: &Seen<'_>, about: &[Subject]) -> Vec<Advice> {
     let is_of_capacity = about.contains(&Subject::Capacity);
     let on = |topic: &Subject| {

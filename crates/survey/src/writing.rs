@@ -1,4 +1,4 @@
-//! What the drive keeps up when it is written to for long, and how much of its medium is spare.
+//! Steady-state write rate of the drive, and its over-provisioning.
 
 use probe::{Name, Verdict};
 use pts::body::{Body, Ours};
