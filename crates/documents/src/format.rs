@@ -45,7 +45,7 @@ pub fn detect_format(path: &Path) -> Option<FileFormat> {
         return Some(FileFormat::Directory);
     }
     let mut bytes = Vec::new();
-    // What waits for a writer has no content to look at.
+    // A pipe that waits for a writer has no content to look at.
     let file = path.is_file().then(|| File::open(path).ok()).flatten()?;
     file.take(READ_BYTES_MAX).read_to_end(&mut bytes).ok()?;
     match bytes.as_slice() {

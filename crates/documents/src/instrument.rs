@@ -20,7 +20,7 @@ pub const COMPARISON: &str = "drivescope.comparison/1";
 /// The form of an analysis of a trace.
 pub const ANALYSIS: &str = "drivescope.trace-analysis/1";
 
-/// What makes a result.
+/// Instrument that makes a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instrument {
     /// `mark`, `run`, `sweep`, one side of `compare`, `rerun`.
@@ -54,14 +54,14 @@ pub enum Resume {
     Never,
 }
 
-/// What is known of an instrument.
+/// Properties of an instrument.
 #[derive(Clone, Copy)]
 pub struct Row {
-    /// Which it is.
+    /// The instrument.
     pub instrument: Instrument,
     /// The form of its documents.
     pub schema: &'static str,
-    /// What a result is called, with its article.
+    /// Name of a result, with its article.
     pub noun: &'static str,
     /// How one that was stopped is resumed.
     pub resume: Resume,

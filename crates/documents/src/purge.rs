@@ -1,4 +1,4 @@
-//! What a purge leaves: the body of its document.
+//! Result of a purge: the body of its document.
 
 use block::health::{Detail, Health, NvmeSanitize};
 use block::{Bytes, EngineKind};
@@ -15,7 +15,7 @@ pub const SCHEMA: &str = "drivescope.purge/1";
 pub struct Body {
     /// The target as the user named it.
     pub target: String,
-    /// Who it is.
+    /// Identity of the drive.
     pub device: Device,
     /// How it was emptied.
     pub method: Method,
@@ -28,13 +28,13 @@ pub struct Body {
     /// How a drive of this machine was read, and written to by `zero`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineKind>,
-    /// What came of it; null where nothing was to be done but to say all this.
+    /// Outcome; null if nothing was emptied, as in a dry run.
     pub outcome: Option<Outcome>,
     /// Doubts.
     pub caveats: Vec<Caveat>,
 }
 
-/// Who a drive is.
+/// Identity of a drive.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Device {
     /// Kernel name, or a virtual drive's.
@@ -51,7 +51,7 @@ pub struct Device {
     pub logical_block_bytes: Bytes,
 }
 
-/// What came of a purge.
+/// Outcome of a purge.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Outcome {
     /// How it ended.
@@ -59,25 +59,25 @@ pub struct Outcome {
     pub ended: Ended,
     /// How long it took, in seconds, without the reading before and afterwards; virtual time on a virtual drive.
     pub seconds: f64,
-    /// What speaks for it besides the drive's word.
+    /// Evidence beyond the drive's own report.
     pub verified: Verified,
 }
 
-/// What speaks for a purge besides the drive's word.
+/// Evidence for a purge beyond the drive's own report.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Verified {
     /// The same places, read before and afterwards; null when the drive is still at it, and serves no reads.
     pub read_back: Option<ReadBack>,
-    /// What the drive said of itself before, where it could be asked.
+    /// The drive's report before, if it gave one.
     pub told_before: Option<DriveReport>,
     /// And afterwards.
     pub told_after: Option<DriveReport>,
 }
 
-/// What a drive says of itself that a purge may change, or must not.
+/// Values from a drive's report that a purge may change, or must not.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DriveReport {
-    /// What is allocated in an NVMe namespace (NUSE). Drives that do not follow it show its size.
+    /// Bytes allocated in an NVMe namespace (NUSE). Drives that do not keep track of it report its size.
     pub used_bytes: Option<Bytes>,
     /// Size of what can be addressed.
     pub capacity_bytes: Option<Bytes>,
@@ -98,7 +98,7 @@ pub struct DriveReport {
 }
 
 impl DriveReport {
-    /// What of a drive's health is of use here.
+    /// Extracts these values from a drive's health.
     pub fn of(health: &Health) -> DriveReport {
         let mut told = DriveReport {
             capacity_bytes: health.capacity_bytes,
@@ -158,7 +158,7 @@ impl Body {
 }
 
 impl Outcome {
-    /// What reading back shows; nothing where nothing was read.
+    /// Verdict of reading back; [`Verdict::Unprovable`] if nothing was read.
     pub fn verdict(&self) -> Verdict {
         self.verified.read_back.as_ref().map_or(Verdict::Unprovable, |seen| seen.verdict)
     }

@@ -11,13 +11,13 @@ use crate::replay::{CompareBody, ReplayBody};
 pub struct Recorded {
     /// The run, or the file that the document was read from.
     pub name: String,
-    /// What the user called it: `mark`.
+    /// Subcommand as the user typed it: `mark`.
     pub verb: String,
-    /// What it is of.
+    /// Target of the run.
     pub target: String,
     /// The result in one line; may be empty.
     pub headline: String,
-    /// Where, when and by what it was made.
+    /// Host, time and version of the run.
     pub envelope: Envelope,
     /// The result.
     pub found: ResultBody,
@@ -43,7 +43,7 @@ pub enum ResultBody {
     Sweep(Box<mark::sweep::Body>),
     /// A probing.
     Probe(Box<probe::Body>),
-    /// What all instruments say together.
+    /// A survey: the findings of all instruments together.
     Survey(Box<survey::body::Body>),
     /// A purge.
     Purge(Box<purge::Body>),
@@ -55,14 +55,14 @@ pub enum ResultBody {
     Comparison(Box<mark::compare::Comparison>),
     /// Drives under one trace.
     Compare(Box<CompareBody>),
-    /// What a trace asks for.
+    /// An analysis of a trace's load.
     Analysis(Box<trace::analyze::body::Body>),
 }
 
 /// The counted runs of a test, in the order made.
 #[derive(Default)]
 pub struct TestRuns {
-    /// What was kept of each.
+    /// Record of each run.
     pub runs: Vec<Kept>,
     /// How long the slices of their series are, in nanoseconds; 0 where none is known.
     pub slice_ns: u64,

@@ -21,11 +21,11 @@ pub const COMPARE: &str = "drivescope.trace-compare/1";
 /// A drive that was replayed on.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Drive {
-    /// What is known of it.
+    /// Facts about the drive.
     pub target: DriveInfo,
     /// How I/O was issued.
     pub engine: String,
-    /// What I/O to it passes through.
+    /// Layers that I/O to it passes through.
     pub stack: Stack,
     /// The I/O scheduler that was set for the replay.
     pub scheduler: Option<Scheduler>,
@@ -40,12 +40,12 @@ pub struct Scheduler {
     pub before: String,
 }
 
-/// The replay that what was outstanding comes from.
+/// Replay that supplied the outstanding I/O.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ReferenceBody {
     /// On which drive.
     pub drive: String,
-    /// What times were multiplied by.
+    /// Factor that times were multiplied by.
     pub factor: f64,
     /// Its completion time.
     pub completion_s: f64,
@@ -61,9 +61,9 @@ pub struct ReplayBody {
     pub drive: Drive,
     /// Of what was written, of hashed addresses, and of a virtual drive's noise.
     pub seed: u64,
-    /// Where what was outstanding comes from, when the trace does not tell.
+    /// Source of the outstanding I/O, if the trace has none.
     pub reference: Option<ReferenceBody>,
-    /// What became of it.
+    /// Outcome.
     #[serde(flatten)]
     pub replay: Body,
     /// The kernel tracer's account of it, with `--verify`.
@@ -77,13 +77,13 @@ pub struct CompareBody {
     pub file: PathBuf,
     /// The drives, A first.
     pub on: Vec<Drive>,
-    /// What was issued, in each round on each drive.
+    /// Statement of the I/O issued in each round on each drive.
     pub plan: Statement,
     /// Of the first round; each round has one of its own.
     pub seed: u64,
-    /// Where what was outstanding comes from, when the trace does not tell.
+    /// Source of the outstanding I/O, if the trace has none.
     pub reference: Option<ReferenceBody>,
-    /// What follows.
+    /// Result of the comparison.
     #[serde(flatten)]
     pub compared: trace::replay::CompareBody,
 }

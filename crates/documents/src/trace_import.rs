@@ -3,7 +3,7 @@
 use serde::Serialize;
 use trace::{Io, Kind, TraceInfo};
 
-/// What was read.
+/// Summary of an imported trace.
 #[derive(Debug, Default, Serialize)]
 pub struct Imported {
     /// The format.
@@ -44,7 +44,7 @@ pub struct Imported {
     pub settled: Vec<String>,
     /// Its address spaces.
     pub spaces: Vec<SpaceSeen>,
-    /// What was written.
+    /// File that was written.
     pub written: Option<FileWritten>,
 }
 
@@ -95,7 +95,7 @@ impl Imported {
         space.end_bytes = space.end_bytes.max(io.end().0);
     }
 
-    /// What is known of the trace as a whole.
+    /// Takes over what is known of the trace as a whole.
     pub fn tell(&mut self, info: &TraceInfo) {
         self.format.clone_from(&info.source);
         self.files.clone_from(&info.files);

@@ -1,4 +1,4 @@
-//! What `trace record` says of what it recorded.
+//! Result of `trace record`.
 
 use std::path::PathBuf;
 
@@ -6,14 +6,14 @@ use block::Nanos;
 use linux::tracer::Recorded;
 use serde::Serialize;
 
-/// What was recorded.
+/// Result of a recording.
 #[derive(Debug, Serialize)]
 pub struct Body {
-    /// Where it is.
+    /// Path of the recording.
     pub file: PathBuf,
     /// How long the file is.
     pub file_bytes: u64,
-    /// What was recorded.
+    /// Devices that were recorded.
     pub devices: Vec<Recording>,
     /// For how long.
     pub duration_ns: Nanos,
@@ -27,9 +27,9 @@ pub struct Body {
     pub marks: usize,
     /// True when Ctrl-C ended it.
     pub interrupted: bool,
-    /// What became of the recording itself.
+    /// Back end and counts of the recorder.
     pub recorder: Recorded,
-    /// What became of the command.
+    /// End of the command that was run.
     pub command: Option<Ended>,
 }
 
