@@ -240,7 +240,7 @@ impl Session<'_> {
         let target = drives::of_real(&mut target);
         let measured =
             self.run(plan, (&mut *target, engines), &mut *environment, &ceilings, &how)?;
-        // What both met is said once.
+        // A note from both measurements is reported once.
         let own = target.notes();
         notes.retain(|note| !own.contains(note));
         let of_the_limit = |note| format!("{note} (while the tester's own limit was measured)");

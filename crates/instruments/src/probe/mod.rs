@@ -29,7 +29,7 @@ pub fn left_behind(run: &Run) -> Option<String> {
     if let Some(left) = left {
         return Some(originals::in_words(&left, &left.target));
     }
-    // What saves its originals has overwritten nothing yet, or has put all back.
+    // A run that saves its originals has either overwritten nothing yet or restored everything.
     let is_saved = run.setup["originals"].is_string();
     let lost = "it was killed while it tried the capacity: what it had overwritten until then was not written back, and \
                 holds its marks now";

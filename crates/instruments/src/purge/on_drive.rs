@@ -184,8 +184,8 @@ mod tests {
         (target, ended)
     }
 
-    // What purging is for: a drive in its steady state writes as a fresh one again. One that does not hear discards
-    // stays slow, and no report can make up for that.
+    // The purpose of a purge: a drive in its steady state writes like a fresh one again. A drive that ignores discards stays
+    // slow, and no report can make up for that.
     #[test]
     fn a_purged_drive_is_back_at_its_fresh_plateau() {
         const STEADY: &str = "sim:mlc-nvme?state=steady&capacity=8GiB";
