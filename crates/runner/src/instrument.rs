@@ -75,7 +75,7 @@ impl Resumption {
     }
 }
 
-/// What an instrument came to.
+/// Outcome of an instrument's run.
 #[derive(Debug)]
 pub struct Outcome<B> {
     /// Its result.

@@ -58,10 +58,10 @@ pub fn described(error: &anyhow::Error) -> String {
     }
 }
 
-/// What was said while something else had the screen.
+/// Messages held back while something else has the screen.
 static HELD: Mutex<Option<Styled>> = Mutex::new(None);
 
-/// What is said from now on is kept until [`release`]: something else has the screen.
+/// Holds messages back until [`release`], while something else has the screen.
 pub fn hold() {
     HELD.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
 }
@@ -128,7 +128,7 @@ fn goes_on(cause: &str, said: &str) -> bool {
     cause.strip_prefix(said).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
 }
 
-/// What to do where an error ends in the system's words, which tell what is the case and no more.
+/// Hint for an error that ends in the system's message, which names the problem only.
 fn advice(causes: &str) -> Option<&'static str> {
     let (rest, code) = causes.strip_suffix(')')?.rsplit_once("(os error ")?;
     let is_of_the_kernel = ["/sys/", "/proc/"].iter().any(|place| rest.contains(place));
