@@ -47,7 +47,7 @@ pub struct TestFile<'a> {
 
 /// Target, and how it is to be opened.
 pub struct OpenRequest<'a> {
-    /// What the user named.
+    /// Target as the user named it.
     pub target: &'a TargetSpec,
     /// The test file in the directory that the target is: it is opened in its place, and may be written to.
     pub test_file: Option<TestFile<'a>>,
@@ -160,11 +160,11 @@ impl DrivenTarget {
 
 /// Open drive, whose target is of one kind or of any.
 pub struct OpenDrive<T = OpenTarget> {
-    /// What I/O is issued to.
+    /// Target of the I/O.
     pub target: T,
     /// Counters and devices around it.
     pub environment: Box<dyn Environment>,
-    /// What it is known by.
+    /// Identity of the drive.
     pub identity: DriveIdentity,
     /// Write permit that it was opened with. It keeps everybody else away from the device as long as it lives.
     pub permit: Option<Permit>,
@@ -266,9 +266,9 @@ pub fn open_path(request: OpenRequest<'_>) -> Result<OpenDrive<RealTarget>, Open
 pub struct Look {
     /// Sizes and names. A directory has no size, as no test file was made.
     pub info: DriveInfo,
-    /// What I/O to it passes through.
+    /// Layers that I/O to it passes through.
     pub stack: Stack,
-    /// What it is known by.
+    /// Identity of the target.
     pub identity: DriveIdentity,
     /// Health of a virtual drive; real ones have to be asked.
     pub health: Option<Health>,
