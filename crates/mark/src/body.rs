@@ -16,13 +16,13 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Everything that a mark found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Body {
-    /// What was measured.
+    /// Target of the runs.
     pub target: DriveInfo,
-    /// What the I/O passed through.
+    /// Layers that the I/O passed through.
     pub stack: Stack,
     /// How the test file is laid out; absent when the target is no file.
     pub extents: Option<Extents>,
-    /// What was asked, as far as the numbers depend on it.
+    /// Settings that the numbers depend on.
     pub setup: Setup,
     /// One entry per test, in the order shown.
     pub tests: Vec<Test>,
@@ -45,10 +45,10 @@ pub struct Body {
     /// Bytes that all runs wrote, warm-up and the run's own test file among them.
     #[serde(default, skip_serializing_if = "is_no_byte")]
     pub written_bytes: Bytes,
-    /// What reading again said of the drive's own cache; absent where nothing depended on it.
+    /// Result of the cache probe; absent where nothing depended on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<cache::Found>,
-    /// Where it comes from, when another program measured it. What that one does not tell is 0 then, and is named there.
+    /// Origin of the numbers if another program measured them. Numbers that it does not report are 0, and are named there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
 }
@@ -91,7 +91,7 @@ pub struct Setup {
     pub durable: bool,
     /// Size of the region that was used.
     pub region_bytes: Bytes,
-    /// Where it begins on the target.
+    /// Offset of the region on the target.
     pub region_offset_bytes: Bytes,
     /// Measured time of a run.
     pub duration_ns: Nanos,
@@ -169,7 +169,7 @@ impl Test {
         }
     }
 
-    /// What is done in it; `None` of a plan's step that is none of the directions, and of a word that this version does not know.
+    /// Direction of the I/O; `None` for a step of a plan that matches none, and for a word that this version does not know.
     pub fn direction(&self) -> Option<Direction> {
         Direction::of_word(&self.op)
     }

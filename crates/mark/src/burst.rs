@@ -35,10 +35,10 @@ const AGAIN_MIN: f64 = 0.8;
 /// Runs end slowly from one on when of it and those that follow no more than this part ends fast.
 const FAST_PART: usize = 4;
 
-/// A rotating drive has written to its platters what exceeds its cache so many times.
+/// A rotating drive has written to its platters what exceeds its cache by this factor.
 const CACHES: u64 = 2;
 
-/// What the runs of a test say, if it does nothing but write.
+/// Finds the burst and the sustained rate of a test that only writes.
 pub(crate) fn find(
     case: &Case<'_>,
     proofs: &Proofs,
@@ -186,7 +186,7 @@ fn after(
     }
 }
 
-/// Which of two runs a place between them belongs to.
+/// Run that a border between two runs is counted with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Before,
@@ -214,7 +214,7 @@ impl Executed {
 }
 
 impl Executed {
-    /// What a run wrote, its warm-up with it.
+    /// Bytes that a run wrote, its warm-up included.
     fn written_by(&self, run: &RunFigures) -> u64 {
         let own = self.written.iter().filter(|(position, _)| *position == run.position);
         own.map(|(_, bytes)| bytes.0).sum()
@@ -238,8 +238,8 @@ impl Executed {
     }
 }
 
-/// Which of `windows` had been reached when they had written `at`, and how much of it; none beyond the last. On the border
-/// of two, `side` says which.
+/// Index of the window in which the total of `windows` reaches `at` bytes, and the bytes within it; `None` beyond the last.
+/// On the border of two windows, `side` selects one.
 fn place(windows: &[Window<'_>], at: u64, side: Side) -> Option<(usize, u64)> {
     let mut left = at;
     for (index, window) in windows.iter().enumerate() {
@@ -252,7 +252,7 @@ fn place(windows: &[Window<'_>], at: u64, side: Side) -> Option<(usize, u64)> {
     None
 }
 
-/// What of a run's window is looked at.
+/// Part of a run's window that is examined.
 struct Window<'a> {
     run: &'a RunFigures,
     /// Slices at its beginning that are left out.
@@ -369,7 +369,7 @@ impl Line {
         let end = (knee.at_bytes / self.group_bytes as f64) as usize;
         let end = end.saturating_sub(1).max(begin + 1);
         let middle = (knee.fast * knee.slow).sqrt();
-        // What was empty again after a pause is fast again, and no part of what is sustained.
+        // A memory that is empty again after a pause is fast again; its groups are not part of the sustained rate.
         let is_slow = |group: usize| group > end + 2 && self.bytes_per_s(group) < middle;
         let burst = self.rate(|group| (begin..end).contains(&group))?;
         let sustained = self.rate(is_slow)?;

@@ -41,8 +41,8 @@ pub fn is_wanted(plan: &Plan, executed: &Executed, info: &DriveInfo, direct: boo
     })
 }
 
-/// Where it is asked: behind what the runs of a plan read in `region`, or before it, and among it on a target that is hardly
-/// larger. A cache of common size holds little of a region that is large.
+/// Area for the cache probe: after `region`, which the runs of a plan read, or before it, or the whole of a target that is
+/// hardly larger. A cache of common size holds little of a large region.
 pub fn area(region: Region, capacity: Bytes) -> Area {
     let unit = Bytes::mib(1);
     let part = |offset, length| Region { offset, length };

@@ -157,7 +157,7 @@ fn zfs_remedy(zfs: &Layer) -> Remedy {
     Remedy::UncachedDataset { dataset: zfs.attributes.get("source").cloned() }
 }
 
-/// What to do when it ended early, by what ended it.
+/// Remedy for a mark that ended early, by its cause.
 fn remedy_of_the_end(executed: &Executed) -> Run {
     match executed.broken.as_ref().map(|broken| broken.failure.trouble()) {
         None => Run::FinishOrRepeat,

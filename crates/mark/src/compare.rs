@@ -30,7 +30,7 @@ const MODES_SEED: u64 = 0x6d6f_6465;
 /// A side with what was measured of it.
 #[derive(Clone, Debug)]
 pub struct Measured<'a> {
-    /// What it is.
+    /// The side.
     pub side: Side,
     /// Its mark.
     pub body: &'a Body,
@@ -48,7 +48,7 @@ pub fn compare(
     let bodies: Vec<&Body> = measured.iter().map(|one| one.body).collect();
     let mut tests: Vec<ComparedTest> = Vec::new();
     let mut contrasts: Vec<Contrast> = Vec::new();
-    // Which pair each contrast is of.
+    // Indices of the test and the pair of each contrast.
     let mut places: Vec<(usize, usize)> = Vec::new();
     for key in keys(&bodies) {
         let made: Vec<Option<Tested<'_>>> =
@@ -125,7 +125,7 @@ fn not_decided(judged: &Judged, session_offset_percent: f64) -> Option<String> {
     Some(why)
 }
 
-/// What makes a test the same on two sides.
+/// Key that identifies a test on all sides.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key<'a> {
     name: &'a str,
@@ -322,8 +322,8 @@ pub fn letter(index: usize) -> String {
     }
 }
 
-/// What the sides were asked, where it differs: a setting with its values in the order of the sides. What a file of
-/// another program does not tell differs from nothing.
+/// Settings that differ between sides, each with its values in the order of the sides. A setting that an imported file does
+/// not give differs from nothing.
 fn settings(bodies: &[&Body]) -> Vec<String> {
     let each = |ours: fn(&Setup) -> String, told: fn(&Told) -> Option<String>| {
         let value = |body: &&Body| match &body.imported {

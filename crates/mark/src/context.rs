@@ -1,15 +1,15 @@
-//! What is known of a target besides its runs.
+//! Facts about a target besides its runs.
 
 use block::{DriveInfo, Extents, Stack};
 
 use crate::cache::Found;
 
-/// What findings need to know besides the runs.
+/// Data for the findings besides the runs.
 #[derive(Clone, Debug)]
 pub struct Context<'a> {
     /// The target.
     pub info: &'a DriveInfo,
-    /// What the I/O passed through.
+    /// Layers that the I/O passed through.
     pub stack: &'a Stack,
     /// Layout of the measured part of the target's file, before the first run.
     pub extents: Option<Extents>,
@@ -29,6 +29,6 @@ pub struct Context<'a> {
     pub extents_after: Option<Extents>,
     /// True when this run made the target's file and wrote all of it.
     pub own_file: bool,
-    /// What reading again said of the drive's cache, where it was asked.
+    /// Result of the cache probe, if it was made.
     pub cache: Option<Found>,
 }

@@ -36,10 +36,10 @@ pub enum MarkError {
         target: String,
         /// The step's name.
         step: String,
-        /// What it names.
+        /// The engine.
         engine: EngineKind,
     },
-    /// What an earlier process made is not how this plan begins on this target.
+    /// The record of an earlier process does not match this plan on this target.
     #[error(
         "run {run} of {step} does not come out as it is recorded: the record is of another plan, model \
          or version of drivescope; begin a new run"
@@ -47,7 +47,7 @@ pub enum MarkError {
     Diverged {
         /// The step's name.
         step: String,
-        /// Which repetition, from 1.
+        /// Number of the repetition, from 1.
         run: u32,
     },
 }
@@ -66,9 +66,9 @@ pub struct Broken {
     pub target: String,
     /// The test's step.
     pub step: String,
-    /// Which repetition, from 1.
+    /// Number of the repetition, from 1.
     pub run: u32,
-    /// What failed and how.
+    /// The I/O that failed, and its error.
     pub failure: Failure,
 }
 
@@ -79,9 +79,9 @@ pub struct FailedRun {
     pub position: u32,
     /// The test's step.
     pub step: String,
-    /// Which repetition, from 1.
+    /// Number of the repetition, from 1.
     pub run: u32,
-    /// What failed and how, in words.
+    /// The I/O that failed and its error, in words.
     pub failure: String,
 }
 
@@ -258,17 +258,17 @@ impl Engines<'_> {
     }
 }
 
-/// What stands around the runs of a mark.
+/// Context of the runs of a mark.
 pub struct Around<'a> {
     /// How I/O is issued.
     pub engines: Engines<'a>,
     /// The tester's own limit per step ([`crate::ceiling::ceiling`]), or nothing.
     pub ceilings: &'a [Option<Ceiling>],
-    /// What was made before.
+    /// Runs of an earlier process.
     pub earlier: Earlier,
-    /// What the runs obey besides their plan.
+    /// Cancellation and the trace's limit.
     pub control: Control<'a>,
-    /// Is told how they go, and keeps what they leave.
+    /// Receives progress, and keeps records of the runs.
     pub keeper: &'a mut dyn Keeper,
     /// Whether a step is to have more runs than planned.
     pub needs_more: NeedsMore,
@@ -351,7 +351,7 @@ pub fn execute(
         }
         if samples.interrupted {
             executed.interrupted = true;
-            // What was to be made once more has been made: the end of a replay loses nothing.
+            // Recorded runs that were still to be replayed count all the same: an interrupted replay loses nothing.
             for kept in known.into_iter().chain(earlier.runs.drain(..)) {
                 if let Some(test) = plan.steps.iter().position(|s| s.name == kept.step) {
                     count(&mut executed, test, kept);

@@ -60,8 +60,7 @@ pub fn body(plan: &Plan, executed: &Executed, context: &Context<'_>) -> Body {
     }
 }
 
-/// What the test of the step with this index has come to after the runs that were made so far; `None` of a step that
-/// measures nothing.
+/// Result so far of the test of the step with this index; `None` if the step measures nothing.
 pub fn so_far(
     plan: &Plan,
     executed: &Executed,

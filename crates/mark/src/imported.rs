@@ -24,7 +24,7 @@ pub use told::{Imported, ImportedRun, ImportedTest, Told, ToldPercentile};
 pub struct Source {
     /// The file.
     pub file: String,
-    /// What the file calls it.
+    /// Name in the file.
     pub job: String,
     /// The load in our notation, where all of it is told.
     pub spec: Option<TestSpec>,
@@ -32,9 +32,9 @@ pub struct Source {
     pub op: String,
     /// Size of a transfer, where it is told.
     pub block: Option<Bytes>,
-    /// What was measured, where it is told.
+    /// Target, if the file names it.
     pub target: Option<String>,
-    /// What was asked.
+    /// Settings of the program.
     pub told: Told,
     /// Bytes that were moved.
     pub bytes: Option<u64>,
@@ -56,11 +56,11 @@ pub struct Source {
     pub percentiles: Vec<ToldPercentile>,
     /// All latencies.
     pub latencies: Option<LatencyHistogram>,
-    /// What is doubtful about it.
+    /// Doubts about it.
     pub caveats: Vec<Caveat>,
 }
 
-/// Whose results they are.
+/// Origin of the results: the program and the format of its file.
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// As in [`Imported::tool`].
@@ -113,7 +113,7 @@ pub fn body(origin: Origin, sources: &[Source]) -> Body {
     }
 }
 
-/// What all sources tell, and tell alike.
+/// Settings that all sources give, with the same value.
 fn told(sources: &[Source]) -> Told {
     fn alike<T: PartialEq + Clone>(sources: &[Source], of: fn(&Told) -> &Option<T>) -> Option<T> {
         let first = of(&sources.first()?.told).clone();
@@ -131,7 +131,7 @@ fn told(sources: &[Source]) -> Told {
     }
 }
 
-/// What was measured, when it is one thing.
+/// Target of the sources, named if all name the same one.
 fn target(sources: &[Source]) -> DriveInfo {
     let names: BTreeSet<Option<&str>> = sources.iter().map(|s| s.target.as_deref()).collect();
     let name = match names.into_iter().collect::<Vec<_>>().as_slice() {
@@ -210,7 +210,8 @@ fn run(source: &Source) -> Run {
     }
 }
 
-/// What is told comes before what its histogram makes of it, which knows its bins alone.
+/// Latencies of one source. Percentiles in the file take precedence over those of its histogram, which are only as precise as
+/// its bins.
 fn of_one(source: &Source) -> Latency {
     let counted = source.latencies.as_ref().map(latency).unwrap_or_default();
     let told = |percent: f64, counted: u64| {
@@ -276,7 +277,7 @@ fn kept(sources: &[&Source]) -> ImportedTest {
     ImportedTest { runs: sources.iter().map(one).collect() }
 }
 
-/// What a file tells is its program's word, and none of it is looked at from outside.
+/// Proofs of an imported test. The file holds the program's own figures, and nothing was checked from outside.
 fn proofs(tool: &str, runs: usize) -> Proofs {
     let proof = |reason: String| Proof::new(Verdict::Unprovable, reason);
     let repeatable = match runs {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use workload::plan::Step;
 
-/// Where a test's transfers go.
+/// Access pattern of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
@@ -21,7 +21,7 @@ pub enum Pattern {
 /// One test: pattern, block size, queue depth, threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TestSpec {
-    /// Where transfers go.
+    /// Access pattern.
     pub pattern: Pattern,
     /// Size of a transfer: 512 B to 1 GiB.
     pub block: Bytes,

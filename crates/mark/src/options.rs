@@ -1,4 +1,4 @@
-//! What a mark is asked to do, and the plan that does it.
+//! Options of a mark, and the plan made of them.
 
 use std::str::FromStr;
 
@@ -43,7 +43,7 @@ impl Profile {
     }
 }
 
-/// What each test does with the data.
+/// Direction of a test's I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Direction {
@@ -76,7 +76,7 @@ impl Direction {
         }
     }
 
-    /// What is issued; `fua`: writes are durable when they complete.
+    /// I/O mix of this direction; with `fua`, writes are durable when they complete.
     pub(crate) fn ops(self, fua: bool) -> Vec<OpShare> {
         let share = |op, percent| OpShare { op, fua: fua && op == Op::Write, percent };
         match self {
@@ -130,12 +130,12 @@ pub enum Deciding {
     Within(Nanos),
 }
 
-/// What a mark is asked to do.
+/// Options of a mark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// The tests, in the order shown.
     pub tests: Vec<TestSpec>,
-    /// What is done in each test, in the order shown.
+    /// Directions of each test, in the order shown.
     pub directions: Vec<Direction>,
     /// Length of the measured phase of a run.
     pub duration: Nanos,

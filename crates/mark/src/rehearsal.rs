@@ -245,7 +245,8 @@ fn shortened(step: &Step, cap: u64, memory: Bytes) -> Step {
 /// Rates of each phase of `step` by those of its short form.
 fn pace(step: &Step, short: &Step, samples: &Samples) -> Vec<Rates> {
     let mut pace: Vec<Rates> = samples.phases.iter().map(Rates::of).collect();
-    // What the drive's memory takes is over before a phase of the same load ends.
+    // The drive's memory fills up before the full phase ends: where the next phase has the same load and is slower, its rate
+    // counts.
     for at in (1..pace.len()).rev() {
         let (before, phase) = (&step.phases[at - 1], &step.phases[at]);
         let is_alike = (before.block, &before.address, before.arrival, &before.ops)

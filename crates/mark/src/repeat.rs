@@ -12,7 +12,7 @@ use stats::{Agreement, Contrast, Design, RatioEstimate, agreement};
 use crate::body::CONFIDENCE;
 use crate::body::{Body, Test};
 
-/// What came of a repetition.
+/// Result of a repetition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeat {
     /// True when both bodies are the same to the last bit.
@@ -44,11 +44,11 @@ pub struct RepeatedTest {
     pub n_effective: f64,
     /// Repetition to original.
     pub ratio: Option<RatioEstimate>,
-    /// What that says.
+    /// Outcome of the comparison.
     pub outcome: Outcome,
 }
 
-/// What a comparison says.
+/// Outcome of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -81,7 +81,7 @@ pub fn compare(original: &Body, repeated: &Body, margin_percent: f64) -> Repeat 
     };
     Repeat {
         identical: original == repeated,
-        // What was ended early has yet to become what it repeats.
+        // A repetition that ended early is not complete yet, and may differ.
         must_be_identical: original.target.kind == DriveKind::Virtual && !repeated.interrupted,
         margin_percent,
         confidence: CONFIDENCE,

@@ -1,4 +1,4 @@
-//! What is kept of one run: the figures that findings are drawn from, without its bulk.
+//! Record of one run: the figures that findings are drawn from, without its bulk.
 
 use block::{Bytes, Op, Snapshot};
 use engine::{PhaseSamples, Sample, Samples, Totals};
@@ -44,13 +44,13 @@ pub struct Kept {
     pub position: u32,
     /// Name of its step.
     pub step: String,
-    /// Which repetition of the step, from 0.
+    /// Index of the repetition of the step, from 0.
     pub run: u32,
     /// False for a run whose numbers are kept and not used.
     pub counted: bool,
     /// Time that the mark had taken when it was over, in nanoseconds on the drive's clock.
     pub at_ns: u64,
-    /// What findings need; absent when the run never reached a measured phase.
+    /// Figures for the findings; absent when the run never reached a measured phase.
     pub figures: Option<RunFigures>,
     /// Latencies of its measured phase.
     pub latencies: LatencyHistogram,
@@ -123,7 +123,7 @@ pub struct TracedRun {
     pub position: u32,
     /// The test's step name.
     pub step: String,
-    /// Which repetition.
+    /// Index of the repetition.
     pub run: u32,
     /// Its I/Os, ordered by completion.
     pub samples: Vec<Sample>,

@@ -20,22 +20,22 @@ pub struct Marked<'a> {
     pub run_id: &'a str,
     /// When it was begun, RFC 3339.
     pub date: &'a str,
-    /// What was measured: a device, or a directory's filesystem, as the record names it.
+    /// Target: a device, or a directory's filesystem, as the record names it.
     pub place: &'a str,
-    /// What it was measured with, by kind: machine, kernel, version of drivescope.
+    /// Circumstances by kind: machine, kernel, version of drivescope.
     pub with: &'a [(&'a str, String)],
     /// The mark.
     pub body: &'a Body,
 }
 
-/// What came of it.
+/// Result of the analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trend {
     /// Ratios within this share of 1 are no change, in percent.
     pub margin_percent: f64,
     /// Confidence of the intervals; one less it is the probability that any of the verdicts *faster* and *slower* is wrong.
     pub confidence: f64,
-    /// What is said of the drive.
+    /// Verdict on the drive.
     pub verdict: Verdict,
     /// By test, each with the settings that its runs have in common.
     pub histories: Vec<History>,
@@ -43,7 +43,7 @@ pub struct Trend {
     pub caveats: Vec<Caveat>,
 }
 
-/// What is said of a history, and of all together.
+/// Verdict on a history, or on all together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -79,11 +79,11 @@ pub struct History {
     pub name: String,
     /// `read`, `write`, or `mix70`.
     pub op: String,
-    /// What its runs have in common beside that.
+    /// Other settings that its runs have in common.
     pub settings: Settings,
     /// The runs, the oldest first.
     pub points: Vec<Point>,
-    /// What is said.
+    /// Verdict.
     pub verdict: Verdict,
     /// The evidence; null with fewer than six runs.
     pub course: Option<JudgedCourse>,
@@ -94,7 +94,7 @@ pub struct History {
 /// How a test was made, as far as its numbers depend on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// What was measured.
+    /// Target.
     pub place: String,
     /// How I/O was issued.
     pub engine: String,
@@ -104,7 +104,7 @@ pub struct Settings {
     pub durable: bool,
     /// Size of the region that was used.
     pub region_bytes: Bytes,
-    /// Where it begins.
+    /// Offset of the region on the target.
     pub region_offset_bytes: Bytes,
     /// Measured time of a repetition.
     pub duration_ns: Nanos,
@@ -254,7 +254,7 @@ fn overall(histories: &[History]) -> Verdict {
     }
 }
 
-/// What else is different since a change: it may be its cause, and then the drive is what it was.
+/// Changes of circumstances that coincide with a change of the numbers: they may be its cause, with the drive unchanged.
 fn changed_around(histories: &[History], marks: &[Marked<'_>]) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = Vec::new();
     for history in histories {

@@ -71,7 +71,7 @@ fn a_file_without_copy_on_write_is_told_from_one_with() {
     assert!(in_place.setup.in_place);
 }
 
-/// What reading again said: `served` and `not_served` MiB, in both ways of reading.
+/// Result of the cache probe: `served` and `not_served` MiB, in both ways of reading.
 fn asked(answer: Answer, served: Option<u64>, not_served: Option<u64>) -> Found {
     let (served_bytes, not_served_bytes) = (served.map(Bytes::mib), not_served.map(Bytes::mib));
     let held = || Held { served_bytes, not_served_bytes, looks: Vec::new() };

@@ -126,7 +126,7 @@ proptest! {
                 ] {
                     prop_assert_eq!((figure, is_gap(name)), (told.unwrap_or(0.0), told.is_none()), "{}", name);
                 }
-                // What was told goes before what bins make of it, and what neither has is a gap.
+                // Percentiles in the file take precedence over those of bins; a percentile that neither gives is a gap.
                 let counted = |percent: f64| source.latencies.as_ref().and_then(|all| all.percentile(percent));
                 for (name, percent, figure) in [
                     ("latency_ns.p50", 50.0, run.latency_ns.p50),

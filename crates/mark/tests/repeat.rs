@@ -1,4 +1,4 @@
-//! What the comparison of a mark with its repetition says.
+//! Comparison of a mark with its repetition.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 use drivescope_mark::Body;

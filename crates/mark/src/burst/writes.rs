@@ -4,15 +4,15 @@ use block::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use stats::Quantity;
 
-/// What a test of writes says of its burst, and of what comes after.
+/// Burst and sustained rate of a test of writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Writes {
     /// When a write counts as complete.
     pub safety: Safety,
-    /// What came first, in MB/s (10^6 bytes per second); null without a series. Without a knee it is what all windows had,
-    /// a burst or not.
+    /// Rate before the knee, in MB/s (10^6 bytes per second); null without a series. Without a knee it is the rate of all
+    /// windows, whether a burst or not.
     pub burst_mb_s: Option<Quantity>,
-    /// What came after the knee, in MB/s; null without one.
+    /// Rate after the knee, in MB/s; null without one.
     pub sustained_mb_s: Option<Quantity>,
     /// Bytes that all runs had written when the rate fell for good, since the first of them began, or, where each run begins
     /// with as much of a burst again, since that run did; null when it did not.

@@ -178,8 +178,8 @@ impl Asker<'_> {
     }
 }
 
-/// What is seen twice is taken for seen: for a while all reads of a machine may be slow because of something else, and then
-/// what comes after it looks like a cache.
+/// Confirms a cache only if both looks show it: for a while all reads of a machine may be slow for another reason, and then
+/// the reads after that look as if a cache had served them.
 fn both(look: Look, confirmed: Option<Look>) -> Look {
     match (look.served, confirmed.map(|look| look.served)) {
         (Served::Yes, Some(Served::Yes)) => look,

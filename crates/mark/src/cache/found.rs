@@ -1,13 +1,13 @@
-//! What is asked of a drive's cache, and the answer, as the body of a mark has it.
+//! Area and result of the cache probe, as they are stored in the body of a mark.
 
 use block::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use workload::plan::{Address, Phase, Region};
 
-/// What reading again said of the drive's cache.
+/// Result of the cache probe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Found {
-    /// What it comes to.
+    /// Answer.
     pub answer: Answer,
     /// Why, in one sentence without a full stop.
     pub reason: String,
@@ -66,7 +66,7 @@ pub struct Look {
     pub low: f64,
     /// Upper end of it.
     pub high: f64,
-    /// What it says.
+    /// Verdict.
     pub served: Served,
 }
 
@@ -96,7 +96,7 @@ impl Found {
     }
 }
 
-/// Where it is asked.
+/// Area that the cache probe reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Area {
     /// The part of the target that is read in.

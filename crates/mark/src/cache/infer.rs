@@ -26,8 +26,8 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    /// What they say. Were there no cache, either of two reads of a block might be the faster, so that the logarithms of
-    /// the ratios lie about zero alike on both sides, which is all that Wilcoxon's signed-rank test asks for.
+    /// Compares the second reads with the first. Without a cache, either of two reads of a block may be the faster one, so the
+    /// logarithms of the ratios are symmetric about zero, which is all that Wilcoxon's signed-rank test requires.
     pub(super) fn look(&self) -> Option<Look> {
         let confidence = 1.0 - ERROR / LOOKS_MAX as f64;
         let middle = paired_ratio(&self.again, &self.first, confidence)?.hodges_lehmann;
@@ -41,7 +41,7 @@ impl Pairs {
     }
 }
 
-/// What the looks of one way of reading come to. They are in ascending order.
+/// Combines the looks of one way of reading, which are in ascending order.
 pub(super) fn held(looks: Vec<Look>) -> Held {
     let served = looks.iter().rposition(|look| look.served == Served::Yes);
     let above = served.map_or(0, |at| at + 1);
@@ -53,7 +53,7 @@ pub(super) fn held(looks: Vec<Look>) -> Held {
     }
 }
 
-/// What is known of where it was asked.
+/// Facts about the drive and the area that was read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Where {
     /// The drive says that it turns.
@@ -62,7 +62,7 @@ pub(super) struct Where {
     pub(super) may_be_held: bool,
 }
 
-/// What both ways of reading come to. `firsts` are the times of the first reads of scattered blocks, in nanoseconds.
+/// Combines both ways of reading. `firsts` are the times of the first reads of scattered blocks, in nanoseconds.
 pub(super) fn found(
     in_sequence: Held,
     scattered: Held,

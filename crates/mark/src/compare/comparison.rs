@@ -1,4 +1,4 @@
-//! What a comparison comes to: a contract, as the body of a mark is. Fields keep their names and units.
+//! Result of a comparison: a contract, as the body of a mark is. Fields keep their names and units.
 
 use block::Bytes;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use stats::{Caveat, Design, Judged};
 use super::latency::LatencyRatio;
 use crate::body::{CONFIDENCE, Latency, Run, Spread};
 
-/// What came of a comparison.
+/// Result of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// Ratios within this share of 1 are no difference, in percent.
@@ -21,7 +21,7 @@ pub struct Comparison {
     /// itself.
     #[serde(default)]
     pub session_offset_percent: f64,
-    /// What is compared, in the order named.
+    /// Sides, in the order named.
     pub sides: Vec<Side>,
     /// By test.
     pub tests: Vec<ComparedTest>,
@@ -75,7 +75,7 @@ pub struct ComparedTest {
     /// Submitters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u16>,
-    /// What each side gave, in the order of [`Comparison::sides`]; null where a side did not make it.
+    /// Figures of each side, in the order of [`Comparison::sides`]; null where a side did not make the test.
     pub sides: Vec<Option<Figures>>,
     /// Each later side to each earlier one.
     pub pairs: Vec<Pair>,
@@ -84,7 +84,7 @@ pub struct ComparedTest {
     pub ranking: Vec<Ranked>,
 }
 
-/// What one side gave.
+/// Figures of one side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// False when *reached* or *pattern* is refuted: nothing can be held against it.
@@ -92,7 +92,7 @@ pub struct Figures {
     /// True when a proof is missing, or speaks against the value: it is not confirmed.
     #[serde(default)]
     pub provisional: bool,
-    /// What the proof *reached* says: whether the bytes were the device's.
+    /// Verdict of the proof *reached*: whether the bytes were the device's.
     pub reached: stats::Verdict,
     /// Throughput over the runs, in MB/s.
     pub mb_s: Spread,
@@ -113,7 +113,7 @@ pub struct Pair {
     pub of: usize,
     /// Index of the side that it is held against.
     pub to: usize,
-    /// What is said.
+    /// Verdict.
     pub outcome: Verdict,
     /// How the two were measured.
     pub design: Design,
@@ -134,7 +134,7 @@ pub struct Pair {
     pub not_decided: Option<String>,
 }
 
-/// What is said of a pair.
+/// Verdict on a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {

@@ -47,7 +47,7 @@ pub enum NoInterval {
     FewRuns,
     /// Fewer than 10 latencies of a side beyond the percentile.
     FewLatencies,
-    /// What is left of a side does not have the latencies of its runs: a document that was printed has only what is shown.
+    /// The latencies of a side's runs were not kept: a printed document has only the figures shown.
     NotKept,
 }
 

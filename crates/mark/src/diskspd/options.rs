@@ -1,11 +1,11 @@
-//! What diskspd's command line asks for.
+//! Options of diskspd's command line.
 
 use std::collections::BTreeMap;
 
 use super::usage::UsageError;
 use super::words::Words;
 
-/// What `--help` prints.
+/// Text of `--help`.
 pub const HELP: &str = "\
 Usage: diskspd [OPTION]... TARGET...
 
@@ -55,8 +55,7 @@ What is told:
 /// Largest size of anything, in bytes: offsets are signed.
 const SIZE_MAX: u64 = i64::MAX as u64;
 
-/// What was asked for, with diskspd's defaults for the rest. Sizes and offsets in bytes; where a size was typed in
-/// blocks, it is resolved.
+/// Options given, with diskspd's defaults for the rest. Sizes and offsets are in bytes; sizes given in blocks are resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Files, devices or virtual drives, as typed; one at least.
@@ -160,8 +159,8 @@ pub enum Threads {
 /// `-r`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Random {
-    /// What offsets are multiples of, from 1, counted from the first byte used. Not given, it is the block size as
-    /// documented; diskspd for Linux takes 65536.
+    /// Alignment of offsets, from 1, counted from the first byte used. Without a value, it is the block size as documented;
+    /// diskspd for Linux takes 65536.
     pub align: Option<u64>,
     /// `-rs`, of diskspd for Windows: share in percent of accesses that are random, 1 to 99; the others go on from the
     /// one before. `None` is all of them.
@@ -211,13 +210,13 @@ pub enum Seed {
 /// `-Z`: what buffers hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffers {
-    /// What is written.
+    /// Content of the writes.
     pub fill: Fill,
     /// `s`: writes have buffers of their own, so that what was read is not written elsewhere.
     pub separate: bool,
 }
 
-/// What is written.
+/// Content of the writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fill {
     /// The bytes 0 to 255 over and over.
@@ -310,7 +309,7 @@ impl Options {
         Ok(())
     }
 
-    /// What options have to be together.
+    /// Checks options that depend on each other.
     fn check(&self, given: &BTreeMap<char, String>) -> Result<(), UsageError> {
         let both = |a, b| given.contains_key(&a) && given.contains_key(&b);
         if both('t', 'F') {

@@ -10,8 +10,8 @@ use crate::notation::{DEPTH_MAX, Pattern, TestSpec};
 
 use super::{Caching, Engine, Fill, Options, Seed, Threads, UsageError};
 
-/// What diskspd for Linux aligns random offsets to when `-r` has no value: the default of another option, which its
-/// parser leaves in place (`arg_to_number` in `options.h`).
+/// Alignment of random offsets in diskspd for Linux when `-r` has no value: the default of another option, which its parser
+/// leaves in place (`arg_to_number` in `options.h`).
 const ALIGN_BARE: u64 = 64 << 10;
 
 /// How offsets are made.
@@ -35,10 +35,10 @@ impl Options {
         }
     }
 
-    /// What of a target is used.
+    /// Region of a target that is used.
     ///
     /// # Errors
-    /// [`UsageError`] when the target does not reach so far.
+    /// Returns [`UsageError`] if the target is too small.
     pub fn region(&self, info: &DriveInfo) -> Result<Region, UsageError> {
         let logical = info.logical_block_bytes;
         let capacity = info.capacity_bytes.round_down(logical).0;
@@ -125,7 +125,7 @@ impl Options {
         }
     }
 
-    /// What cannot be done, here or anywhere.
+    /// Rejects options that are invalid for the target, or not supported here.
     fn check_for(&self, info: &DriveInfo) -> Result<(), UsageError> {
         let wrong = |option, value: &str, why: &str| {
             Err(UsageError::Wrong { option, value: value.to_owned(), why: why.to_owned() })
@@ -229,8 +229,7 @@ impl Options {
         Content { compressible_percent, dedup_percent: 0 }
     }
 
-    /// What options come to here, where it is not what their reader may expect; a sentence each. `kinds` are those of the
-    /// targets.
+    /// Behaviour that differs from what the options suggest, a sentence each. `kinds` are those of the targets.
     pub fn deviations(&self, kinds: &[DriveKind], manner: Manner) -> Vec<String> {
         let mut told = Vec::new();
         let mut tell = |text: String| told.push(text);

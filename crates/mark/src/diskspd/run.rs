@@ -13,7 +13,7 @@ use crate::findings::{self, Context};
 use crate::look_again::look_again;
 use crate::run::RunFigures;
 
-/// What one thread did to one target in the measured time, in one direction.
+/// Figures of one thread on one target in the measured time, in one direction.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
     /// Bytes transferred.
@@ -26,7 +26,7 @@ pub struct Figures {
     pub per_interval: Option<Vec<u64>>,
 }
 
-/// What one thread did to one target.
+/// Figures of one thread on one target.
 #[derive(Clone, Debug, Default)]
 pub struct Thread {
     /// Reads.
@@ -42,7 +42,7 @@ pub struct Outcome {
     pub window: Nanos,
     /// By thread.
     pub threads: Vec<Thread>,
-    /// What it means: the proofs, and doubts.
+    /// Findings: the proofs, and doubts.
     pub body: Body,
     /// The I/O that ended it early, if one did.
     pub broken: Option<Broken>,
@@ -139,7 +139,7 @@ pub fn run(
     Ok(Outcome { window, threads, body, broken: executed.broken })
 }
 
-/// What a thread saw of the measured phase; of its single I/Os, counts in each interval of `phase`.
+/// Figures of a thread in the measured phase; with its single I/Os, also counts in each interval of `phase`.
 fn thread(phases: &[PhaseSamples], traced: Option<(Vec<&Sample>, Nanos, &PhaseSamples)>) -> Thread {
     let Some(own) = phases.iter().find(|phase| phase.measured) else { return Thread::default() };
     let figures = |op: Op| {

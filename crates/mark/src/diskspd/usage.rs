@@ -1,4 +1,4 @@
-//! What can be wrong with a command line of diskspd.
+//! Errors in a command line of diskspd.
 
 use thiserror::Error;
 
@@ -19,7 +19,7 @@ pub enum UsageError {
     Ambiguous {
         /// As typed.
         given: String,
-        /// What it may mean.
+        /// Options that it may mean.
         meant: Vec<String>,
     },
     /// An option whose value is missing.
@@ -38,7 +38,7 @@ pub enum UsageError {
         option: char,
         /// As typed.
         value: String,
-        /// What it has to be.
+        /// Requirement on the value.
         why: String,
     },
     /// Two options that exclude each other.

@@ -48,7 +48,7 @@ pub(super) const KNOWN: [(char, &str, Value); 25] = [
 /// Letters that diskspd for Windows knows besides. None is taken for something else.
 const WINDOWS: &str = "eEGhHiIjlNOpPuXyY";
 
-/// What stands on a command line.
+/// Options and targets of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Words {
     /// Values by letter; empty where none was given.

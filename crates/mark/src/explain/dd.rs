@@ -11,7 +11,7 @@ use super::load::{Content, Durable, Load};
 /// dd's default block (coreutils manual, "dd invocation").
 const BLOCK: u64 = 512;
 
-/// Where bytes come from that cost no drive.
+/// Source of bytes that costs no I/O.
 const ZEROS: &str = "/dev/zero";
 const RANDOM: [&str; 2] = ["/dev/urandom", "/dev/random"];
 const NOWHERE: &str = "/dev/null";
@@ -132,7 +132,7 @@ pub(super) fn loads(words: &[String], target: Option<u64>) -> Result<Vec<Load>, 
     Ok(loads)
 }
 
-/// What is made in memory and goes nowhere.
+/// Load of a copy from memory to nowhere.
 fn within_memory(source: &str, block: u64, bytes: Option<u64>) -> Load {
     let mut load = Load::new("dd reads", block.min(CALL_MAX));
     load.targets = vec![source.to_owned()];

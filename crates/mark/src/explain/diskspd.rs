@@ -16,14 +16,14 @@ use super::load::{Content, Durable, Load};
 use crate::diskspd::{Engine, Fill, Options, Seed};
 use windows::Windows;
 
-/// What `-r` without a size aligns to.
+/// Alignment of `-r` without a size.
 const ALIGN: u64 = 64 << 10;
 
-/// Whose behaviour is told.
+/// Variant of diskspd that the command is for.
 struct Program {
-    /// That of diskspd for Windows.
+    /// True for diskspd for Windows.
     windows: bool,
-    /// What only that one knows.
+    /// Options that only that one accepts.
     only: Windows,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn loads(
     let options =
         Options::parse(&kept).map_err(|error| ExplainError::value("diskspd", error.to_string()))?;
     for option in &options.windows {
-        // What stands for another word was noted as it was typed.
+        // The replacement of another option was noted as it was typed.
         if words.contains(option) && !only.told_by.contains(option) {
             only.told_by.push(option.clone());
         }
@@ -77,7 +77,7 @@ fn load(options: &Options, program: &Program, path: &str, target: Option<u64>) -
     load.depth = (asked, if one { 1 } else { asked });
     load.durable = if options.caching.durable { Durable::Each } else { Durable::No };
     load.content = match options.buffers.fill {
-        // What a buffer with a size does is said by a doubt of its own.
+        // A doubt of its own describes a buffer with a size.
         _ if program.only.source.is_some() => Content::Unknown,
         Fill::Zeros => Content::Zeros,
         Fill::Random if program.windows => Content::Random,
@@ -109,7 +109,7 @@ fn order(options: &Options, depth: u64, load: &mut Load) {
             load.increment = load.span.unwrap_or(0).max(1);
             Order::Sequential
         }
-        // Where one cursor is all that a thread has, those of several are that of any program.
+        // A thread with a single cursor is plain sequential, as in any program.
         (false, true) if depth == 1 => Order::Sequential,
         (false, true) => Order::PrivateCursors { cursors: depth },
         (true, false) if step > options.block => {

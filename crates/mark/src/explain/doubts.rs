@@ -1,4 +1,4 @@
-//! What would mislead whoever reads the numbers of a load, whatever the program.
+//! Reasons why the numbers of a load may mislead, whatever the program.
 
 use block::Bytes;
 use stats::Caveat;

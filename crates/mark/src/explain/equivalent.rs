@@ -1,4 +1,4 @@
-//! What to run instead: lines of `drivescope mark`, and one plan.
+//! Equivalents to run instead: lines of `drivescope mark`, and one plan.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::options::{Direction, Options};
 /// A seed of the plan: any will do, and the same command gives the same plan.
 const SEED: u64 = 1;
 
-/// What does to a drive what `loads` mean to do.
+/// Builds commands and a plan that do to a drive what `loads` are meant to do.
 pub(super) fn of(loads: &[Load]) -> Equivalent {
     let mut differs = Vec::new();
     let mut note = |text: &str| {
@@ -136,7 +136,7 @@ fn test(load: &Load) -> Option<TestSpec> {
     spec.to_string().parse().ok()
 }
 
-/// What has to be typed is printed on the drive, and not in the command.
+/// Flags of consent, with a placeholder: the serial number is printed on the drive, and is not part of the command.
 const CONSENT: &str = " --write --consent SERIAL";
 
 const READING: &str = "--read-only";
@@ -146,7 +146,7 @@ const WRITING: &str = "--write-only";
 struct Line {
     place: String,
     tests: Vec<String>,
-    /// What stands behind the tests.
+    /// Flags after the tests.
     flags: String,
 }
 
@@ -183,7 +183,7 @@ fn commands(loads: &[&Load], has_plan: bool) -> Vec<String> {
     commands
 }
 
-/// What is read and also written in the same way is one line, since `mark` does both.
+/// Merges a line that reads and one that writes, if they are otherwise the same: `mark` does both.
 fn both_ways(lines: &mut Vec<Line>) {
     for index in (0..lines.len()).rev() {
         let writing = lines[index].flags.replacen(READING, WRITING, 1);
@@ -287,9 +287,9 @@ fn plan(loads: &[&Load]) -> Option<Plan> {
     })
 }
 
-/// Which parts of a target loads go over.
+/// Regions of a target that loads use.
 struct Parts {
-    /// What holds all of them; none where one of them goes as far as the target does.
+    /// Region that contains all of them; `None` if one of them extends to the end of the target.
     whole: Option<Region>,
 }
 
@@ -317,7 +317,7 @@ impl Parts {
     }
 }
 
-/// What `load` goes over: of a device, or of a file that is made for it.
+/// Region of `load`, on a device or in a file that is made for it.
 fn part(load: &Load) -> Option<Region> {
     let unit = if load.block_max().is_multiple_of(4096) { 4096 } else { 512 };
     // Each copy has room for a block at least, and in sequence for a pass: what copies share, the plan parts among them.

@@ -18,7 +18,7 @@ pub enum ExplainError {
     /// A quotation that is not closed.
     #[error("the quotation that begins with {0} is not closed; close it")]
     Quote(char),
-    /// What only a shell could do.
+    /// Syntax that needs a shell.
     #[error(
         "`{0}` joins commands or files; give one command without what stands there and behind it"
     )]
@@ -31,7 +31,7 @@ pub enum ExplainError {
     Value {
         /// The option, or file and line.
         place: String,
-        /// What is wrong with it and what to write instead.
+        /// The fault, and what to write instead.
         what: String,
     },
 }

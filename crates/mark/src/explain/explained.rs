@@ -5,18 +5,18 @@ use serde::{Deserialize, Serialize};
 use stats::Caveat;
 use workload::plan::Plan;
 
-/// What a command will do.
+/// Prediction of a command's I/O.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explained {
     /// The command as it was read, words parted by blanks.
     pub command: String,
-    /// Whose it is.
+    /// Program of the command.
     pub tool: Tool,
-    /// What it does, in the order in which it begins.
+    /// Jobs, in the order in which they begin.
     pub jobs: Vec<Job>,
-    /// What would mislead whoever reads its numbers.
+    /// Reasons why its numbers may mislead.
     pub caveats: Vec<Caveat>,
-    /// What to run instead.
+    /// Commands and a plan to run instead.
     pub equivalent: Equivalent,
 }
 
@@ -41,7 +41,7 @@ pub enum Tool {
 pub struct Job {
     /// Its name in the command, or the program's.
     pub name: String,
-    /// What it does, in one sentence without a full stop.
+    /// Description, in one sentence without a full stop.
     pub what: String,
     /// Files or devices, as named; none where the program makes names of its own.
     pub targets: Vec<String>,
@@ -53,7 +53,7 @@ pub struct Job {
     pub block_bytes_min: Bytes,
     /// Largest size of a transfer.
     pub block_bytes_max: Bytes,
-    /// Where transfers go.
+    /// Access pattern.
     pub order: Order,
     /// Outstanding I/Os per thread that the command names.
     pub depth_asked: u64,
@@ -77,7 +77,7 @@ pub struct Job {
     pub reuse: Reuse,
     /// Flushes in between, such as fsync; 0 where none is asked for.
     pub flushes: Amount,
-    /// What ends it.
+    /// End condition.
     pub ends_by: EndsBy,
     /// Longest time that it is given, load before the measured time included; null where no time ends it.
     pub time_max_ns: Option<Nanos>,
@@ -141,7 +141,7 @@ pub struct Share {
     pub max: f64,
 }
 
-/// Where transfers go.
+/// Access pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Order {
@@ -163,7 +163,7 @@ pub enum Order {
     RandomOnce,
     /// Each access drawn from all blocks, whatever was drawn before.
     RandomFree {
-        /// What offsets are multiples of.
+        /// Alignment of the offsets.
         align_bytes: u64,
     },
     /// Something else, of which only the most is known.
@@ -214,7 +214,7 @@ pub enum Reuse {
     Unknown,
 }
 
-/// What ends a job.
+/// End condition of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndsBy {
@@ -228,13 +228,13 @@ pub enum EndsBy {
     Target,
 }
 
-/// What to run instead.
+/// Equivalent of a command, to run instead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Equivalent {
     /// Command lines of drivescope, one after the other; `PLAN.toml` stands for a file that holds `plan`.
     pub commands: Vec<String>,
     /// The same as one plan; null where there is nothing to plan.
     pub plan: Option<Plan>,
-    /// What is other than in the command, each in one sentence without a full stop.
+    /// Differences from the command, each in one sentence without a full stop.
     pub differs: Vec<String>,
 }

@@ -74,7 +74,7 @@ pub(super) fn loads(words: &[String]) -> Result<Vec<Load>, ExplainError> {
     Ok(loads)
 }
 
-/// What it hands to fio.
+/// Arguments that it passes to fio.
 fn arguments(test: TestSpec, direction: &str, size: Bytes) -> Vec<String> {
     let random = if test.pattern == Pattern::Random { "rand" } else { "" };
     let rw = match direction {

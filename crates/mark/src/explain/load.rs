@@ -5,7 +5,7 @@ use stats::Caveat;
 
 use super::explained::{Order, Way};
 
-/// What one job of a command issues.
+/// I/O of one job of a command.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
     /// Its name in the command, or the program's.
@@ -28,13 +28,13 @@ pub(super) struct Load {
     pub read_share: Option<f64>,
     /// Reads and writes of a mix have a cursor each, which begin at the same place.
     pub cursor_each: bool,
-    /// What was written is read once more.
+    /// Written data is read back once.
     pub reads_back: bool,
-    /// Where transfers go.
+    /// Access pattern.
     pub order: Order,
     /// Bytes of each file that a copy goes over; none where the target's size decides.
     pub span: Option<u64>,
-    /// Where the span of the first copy begins.
+    /// Offset of the first copy's span.
     pub offset: u64,
     /// The last transfer of a pass may be a short one.
     pub short_end: bool,
@@ -62,11 +62,11 @@ pub(super) struct Load {
     pub same_each_time: bool,
     /// When what was written is made durable.
     pub durable: Durable,
-    /// What is written.
+    /// Content of the writes.
     pub content: Content,
     /// A missing file is written before.
     pub laid_out: bool,
-    /// What the reader knows besides.
+    /// Doubts from the reader of the command.
     pub doubts: Vec<Caveat>,
 }
 
@@ -83,7 +83,7 @@ pub(super) enum Durable {
     AtEnd,
 }
 
-/// What is written.
+/// Content of the writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// Bytes that neither compress nor repeat.
@@ -94,7 +94,7 @@ pub(super) enum Content {
     Repeated,
     /// Shares that compress away and that repeat, in percent.
     Shares(u8, u8),
-    /// What is read from elsewhere.
+    /// Data from another source.
     Unknown,
 }
 

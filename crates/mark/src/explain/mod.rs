@@ -1,8 +1,8 @@
-//! What a command of another program will really do, before it is run.
+//! Prediction of another program's command, before it is run.
 //!
 //! [`explain`] reads a command of fio, diskspd, dd, hdparm or KDiskMark into loads, each reader in a file of its own.
-//! What follows from a load is the same whatever the program: bytes and addresses (`predict`), what would mislead
-//! (`doubts`), and what to run instead (`equivalent`). Nothing is expanded, opened or run.
+//! The steps after that do not depend on the program: bytes and addresses (`predict`), reasons why numbers mislead (`doubts`),
+//! and the equivalent to run instead (`equivalent`). Nothing is expanded, opened or run.
 
 mod dd;
 mod diskspd;
@@ -42,10 +42,10 @@ pub enum Given {
     JobFile(String, String),
 }
 
-/// What a text holds: a job file of fio, or a command line.
+/// Detects whether a text is a job file of fio or a command line.
 ///
 /// # Errors
-/// When it holds neither, several lines, or commands of which none is known.
+/// Returns an error if it is neither, has several lines, or has only unknown commands.
 pub fn read(name: &str, text: &str) -> Result<Given, ExplainError> {
     if text.contains('\0') {
         let what = "is binary, and neither a job file of fio's nor a command";
@@ -92,8 +92,8 @@ pub fn job_files(given: &Given) -> Vec<String> {
     }
 }
 
-/// What `given` will do. `files` holds the texts of [`job_files`] by name, `target_bytes` the size of the file or device
-/// that it works on, for commands that leave it to that.
+/// Predicts the I/O of `given`. `files` holds the texts of [`job_files`] by name, `target_bytes` the size of the file or
+/// device that it works on, for commands that leave the size to the target.
 ///
 /// # Errors
 /// [`ExplainError`], with the option, or the file and line, and what to do.

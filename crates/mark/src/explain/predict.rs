@@ -14,7 +14,7 @@ const DEVIATIONS: f64 = 4.0;
 /// A rate limit is kept over seconds, not over each I/O: what a paced load may be off, as a share.
 const PACE: f64 = 0.05;
 
-/// What comes of `load`.
+/// Predicts the job of `load`.
 pub(super) fn job(load: &Load) -> Job {
     let ends_by = ends_by(load);
     let total = total(load, ends_by);

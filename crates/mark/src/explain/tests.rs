@@ -336,7 +336,7 @@ fn a_command_is_found_in_a_line() {
     assert!(!codes("time dd if=/dev/zero of=f").contains(&"not_all_of_the_line".to_owned()));
 }
 
-// What Windows's program does told with the faults of the one for Linux would be wrong of every CrystalDiskMark.
+// Faults of diskspd for Linux do not apply to commands of CrystalDiskMark, which runs the one for Windows.
 #[test]
 fn crystaldiskmarks_commands_are_those_of_windows() {
     let line = "diskspd -b4K -o32 -t16 -W0 -S -w0 -r -Z4K -ag -d5 -L f";
@@ -381,7 +381,7 @@ fn dd_hdparm_and_kdiskmark_are_read() {
     assert_eq!(explained("SEQ1MQ1T1").tool, Tool::Kdiskmark);
 }
 
-// Who reads the message has to find the place.
+// The user has to find the place of the error.
 #[test]
 fn errors_name_the_place_and_what_to_do() {
     for (line, parts) in [

@@ -1,4 +1,4 @@
-//! What a load does, in one sentence.
+//! Description of a load, in one sentence.
 
 use block::Bytes;
 

@@ -22,11 +22,11 @@ pub fn split(line: &str) -> Result<Vec<String>, ExplainError> {
     }
 }
 
-/// What a line of a shell holds.
+/// Commands of a shell line.
 pub(super) struct Line {
     /// The words of each command, without what they are redirected to; none where the line is empty.
     pub commands: Vec<Vec<String>>,
-    /// What first joins a command to another one, or to a file.
+    /// First character that joins a command to another one, or to a file.
     pub joined: Option<char>,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn commands(line: &str) -> Result<Line, ExplainError> {
     let mut joined = None;
     let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;
-    // Where this word of the command would be, if it was none but a file's name.
+    // Index of the next word, if that is the file of a redirection.
     let mut file_at: Option<usize> = None;
     let mut open = 0usize;
     let mut letters = line.chars();
@@ -224,7 +224,7 @@ mod tests {
         }
         assert_eq!(split("'a"), Err(ExplainError::Quote('\'')));
         assert_eq!(split("\"a\\"), Err(ExplainError::Quote('"')));
-        // Which command, and what is no word of it.
+        // Finds the command, and drops words that are not part of it.
         let of =
             |line| known_command(line).map(|(words, is_all)| (words.join(" "), is_all)).unwrap();
         for (line, command) in [

@@ -1,27 +1,27 @@
-//! What is told of a mark that another program measured, as its body has it.
+//! Facts about a mark that another program measured, as they are stored in its body.
 
 use block::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use stats::LatencyHistogram;
 
-/// Where a mark comes from that another program measured.
+/// Origin of a mark that another program measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Imported {
     /// The program, such as `fio`.
     pub tool: String,
     /// Its version, where it tells it.
     pub version: Option<String>,
-    /// What was read, such as `fio JSON`.
+    /// Format of the files, such as `fio JSON`.
     pub format: String,
     /// The files, as they were named.
     pub files: Vec<String>,
-    /// What was asked, as far as it is told and the same in all runs.
+    /// Settings that are given and the same in all runs.
     pub told: Told,
     /// By test, in the order of [`Body::tests`](crate::body::Body::tests).
     pub tests: Vec<ImportedTest>,
 }
 
-/// What another program was asked; null where its file does not tell, or where runs differ.
+/// Settings of another program; null where its file does not give them, or where runs differ.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Told {
     /// How I/O was issued.
@@ -36,25 +36,25 @@ pub struct Told {
     pub duration_ns: Option<Nanos>,
     /// Load before it.
     pub warm_up_ns: Option<Nanos>,
-    /// What random addresses were drawn from.
+    /// Seed of the random addresses.
     pub seed: Option<u64>,
     /// How often the whole was gone through.
     pub loops: Option<u64>,
 }
 
-/// What is told of one test beside what every mark has.
+/// Data of one imported test beyond those of every mark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedTest {
     /// By run, in the order of [`Test::runs`](crate::body::Test::runs).
     pub runs: Vec<ImportedRun>,
 }
 
-/// What is told of one run beside what every run has.
+/// Data of one imported run beyond those of every run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedRun {
     /// The file.
     pub file: String,
-    /// What the file calls it.
+    /// Name in the file.
     pub job: String,
     /// Figures of the run that the file does not tell, which are 0 there.
     pub not_told: Vec<String>,

@@ -159,7 +159,7 @@ fn of_mapping(case: &Case<'_>, op: Op, layer: &Layer) -> Option<Doubt> {
     } else {
         "its uuid does not say what this mapping does"
     };
-    // What this run wrote, each block different, is there to be read.
+    // All blocks of a file that this run wrote exist, each with different data, so the mapping has to read them.
     let may_answer = op == Op::Read && !case.own_file;
     may_answer.then(|| Doubt::of(format!("{}: {what}", layer.name)))
 }

@@ -1,4 +1,4 @@
-//! What the proofs of one test may look at, and what several of them ask of it.
+//! Data for the proofs of one test, and checks that several proofs share.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub(crate) struct Case<'a> {
     pub(crate) direct: bool,
     /// True when the engine polls for completions.
     pub(crate) polling: bool,
-    /// What reading again said of the drive's cache, where it was asked.
+    /// Result of the cache probe, if it was made.
     pub(crate) cache: Option<&'a Found>,
     /// Its runs that began before the drive had recovered from writes: latency of small reads over that of the idle drive.
     pub(crate) stirred: Vec<f64>,

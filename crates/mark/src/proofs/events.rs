@@ -121,7 +121,7 @@ fn decide(
     if seen.is_mapped && ours {
         return Some((Verdict::Proven, format!("{counted} byte {verb}, in its own places")));
     }
-    // Where the part may lie anywhere among them, others must not have been there.
+    // If the part may lie anywhere in those files, total and charge have to show that no other process did the I/O.
     let alone = seen.ratio <= *RATIO.end() * most && charged.is_some_and(|c| RATIO.contains(&c));
     (alone && !seen.is_mapped).then(|| {
         let reason = format!(

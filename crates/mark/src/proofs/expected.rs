@@ -1,4 +1,4 @@
-//! What the layers make of each byte: how many the leaves together should move for one at the target.
+//! Amplification by the layers: bytes that the leaves together should move for one byte at the target.
 
 use block::{Layer, Op, Stack};
 
@@ -7,7 +7,7 @@ use block::{Layer, Op, Stack};
 pub(super) struct Expected {
     pub(super) low: f64,
     pub(super) high: f64,
-    /// What makes it other than 1, in words.
+    /// Reason if it differs from 1, in words.
     pub(super) why: Option<String>,
 }
 
@@ -57,7 +57,7 @@ fn widest(a: Expected, b: Expected) -> Expected {
     Expected { low: a.low.min(b.low), high: a.high.max(b.high), why: a.why.or(b.why) }
 }
 
-/// What a layer by itself makes of a byte.
+/// Amplification by one layer alone.
 fn factor(layer: &Layer, op: Op, missing: u64) -> Expected {
     let write = op == Op::Write;
     match layer.kind.as_str() {
@@ -105,7 +105,7 @@ fn md(layer: &Layer, write: bool, missing: f64) -> Expected {
         }
         ("raid4" | "raid5", true) => parity(disks, 1.0, missing, name(&level[4..])),
         ("raid6", true) => parity(disks, 2.0, missing, name("6")),
-        // What lay on a missing member is made of all the others.
+        // Data of a missing member is rebuilt from all other members.
         ("raid4" | "raid5" | "raid6", false) if missing > 0.0 => {
             between(1.0, (disks - 1.0).max(1.0), name(&level[4..]))
         }

@@ -87,7 +87,7 @@ fn is_mixed(phase: &Phase) -> bool {
     matches!(phase.address, Address::Zoned { .. }) || !phase.blocks.is_empty()
 }
 
-/// What is wrong with the addresses of one run, if anything.
+/// Fault in the addresses of one run, if any.
 fn fault(case: &Case<'_>, audit: &AuditSummary) -> Option<String> {
     if audit.outside_bytes > Bytes::ZERO {
         return Some(format!("{} went outside the region", audit.outside_bytes));
@@ -186,7 +186,7 @@ fn against_cache(case: &Case<'_>, proof: Proof) -> Proof {
     }
 }
 
-/// What may have come from the drive's cache.
+/// Amounts of data that the drive's cache may have served.
 struct Limits {
     /// Data that came again within so much were served by it.
     surely: Option<Bytes>,
@@ -194,7 +194,7 @@ struct Limits {
     maybe: Bytes,
     /// So much of what the runs before read may still be in it.
     held: Bytes,
-    /// Whose it is.
+    /// The cache, in words.
     word: &'static str,
 }
 
@@ -208,7 +208,7 @@ impl Limits {
         Limits { surely: None, maybe: ASSUMED, held: ASSUMED, word: "a disk's usual cache" }
     }
 
-    /// What was seen when the drive was asked; `None` when that was nothing.
+    /// Limits by the cache probe; `None` unless it saw a cache.
     fn asked(case: &Case<'_>, found: &Found) -> Option<Limits> {
         if found.answer != Answer::Seen {
             return None;
@@ -255,7 +255,7 @@ impl Limits {
     }
 }
 
-/// What reading again showed of data that are read as this test reads them.
+/// Evidence of the cache probe for data that are read as this test reads them.
 fn evidence_of(case: &Case<'_>, found: &Found) -> Vec<(&'static str, Evidence)> {
     let held = found.held(case.phase);
     let bytes = |name, bytes: Option<Bytes>| bytes.map(|bytes| (name, bytes.0.into()));

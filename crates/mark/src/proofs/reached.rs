@@ -46,7 +46,7 @@ fn worse(a: Proof, b: Proof) -> Proof {
     stands
 }
 
-/// What the stack and the file's layout refute before any counter is looked at.
+/// Refutes *reached* by the stack and the file's layout alone, before any counter is examined.
 pub(super) fn by_construction(case: &Case<'_>) -> Option<Proof> {
     if case.info.kind == DriveKind::Null {
         let reason = "null: transfers nothing: this is what the tester itself can do";
@@ -183,10 +183,10 @@ fn by_sums(
     }
 }
 
-/// What the device counted per byte issued, and what the kernel charged to this process where it does.
+/// Judges the bytes that the device counted per byte issued, and those that the kernel charged to this process, if it did.
 ///
-/// The device's count is everybody's, so it alone can only refute: a neighbour's reads may stand in for
-/// ours that a cache served.
+/// The device counts the I/O of all processes, so its count alone can only refute: reads of another process may replace ours
+/// that a cache served.
 fn by_ratios(op: Op, device: f64, task: Option<f64>, expected: &Expected) -> Proof {
     let verb = if op == Op::Read { "read" } else { "written" };
     let charged = task.unwrap_or(1.0);
@@ -242,7 +242,7 @@ fn by_ratios(op: Op, device: f64, task: Option<f64>, expected: &Expected) -> Pro
     Proof::new(verdict, reason)
 }
 
-/// What the layers of the stack should make of each byte, as far as its arrays were whole in the counted runs.
+/// Expected amplification by the layers of the stack, with the members that its arrays lacked in the counted runs.
 fn expected(case: &Case<'_>, op: Op) -> Expected {
     let degraded = degraded(case);
     Expected::of(case.stack, op, &|name| degraded.get(name).copied().unwrap_or(0))

@@ -132,8 +132,7 @@ fn link(case: &Case<'_>) -> Option<String> {
     Some(format!("{}'s link went from {} to {} in a run", now.leaf, then.speed, now.speed))
 }
 
-/// What the drive could not read, whether we had asked for it or it was moving data: it tries again and again, and that
-/// takes its time.
+/// Media errors during the runs, in our reads or while the drive moved data: it retries, which takes time.
 fn media(errors: Option<u64>) -> Option<String> {
     let count = errors.filter(|count| *count > 0)?;
     let plural = if count == 1 { "" } else { "s" };

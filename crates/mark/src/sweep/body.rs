@@ -11,21 +11,21 @@ use crate::body::{Latency, Proofs, Run, Setup, Spread};
 /// Everything that a sweep found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Body {
-    /// What was measured.
+    /// Target of the runs.
     pub target: DriveInfo,
-    /// What the I/O passed through.
+    /// Layers that the I/O passed through.
     pub stack: Stack,
-    /// What was varied.
+    /// Design of the sweep.
     pub sweep: Sweep,
-    /// What was the same in all settings; times are those of the first.
+    /// Settings of all runs; times are those of the first setting.
     pub setup: Setup,
     /// By what settings and effects were judged.
     pub limits: Limits,
     /// One entry per setting, in the order of the design.
     pub settings: Vec<SettingFigures>,
-    /// Which factors matter; null where the runs do not tell, and why is a caveat.
+    /// Effects of the factors; null where the runs do not decide, with the reason as a caveat.
     pub effects: Option<EffectsOfAll>,
-    /// What the order of the runs did, where both orders were made.
+    /// Effect of the order of the runs, where both orders were made.
     pub order: Option<OrderEffect>,
     /// Doubts, each with cause and remedy.
     pub caveats: Vec<Caveat>,
@@ -33,7 +33,7 @@ pub struct Body {
     pub interrupted: bool,
 }
 
-/// What one setting gave.
+/// Figures of one setting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SettingFigures {
     /// `depth=4 threads=1`, or `base`.
@@ -65,14 +65,15 @@ pub struct SettingFigures {
 pub struct SettingRun {
     /// Position in the order of execution, from 0.
     pub position: u32,
-    /// Which repetition of its setting, from 0, runs that are not counted among them: of interleaved settings the block.
+    /// Index of the repetition of its setting, from 0, including runs that are not counted; of interleaved settings, the
+    /// block.
     pub block: u32,
     /// Root of its random streams.
     pub seed: u64,
     /// When it was begun, by the plan: from the beginning of the sweep, in nanoseconds. Flushes are not planned by the clock, so
     /// runs of writes begin later.
     pub planned_at_ns: u64,
-    /// What came of it.
+    /// Result of the run.
     #[serde(flatten)]
     pub run: Run,
 }
@@ -80,7 +81,7 @@ pub struct SettingRun {
 /// Whether runs of a setting agree so far that a number of it means something.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stability {
-    /// What is said.
+    /// Verdict.
     pub standing: Standing,
     /// Why, in words.
     pub reasons: Vec<String>,
@@ -92,7 +93,7 @@ pub struct Stability {
     pub shift: Option<ShiftInTime>,
 }
 
-/// What is said of a setting.
+/// Verdict on a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
@@ -155,7 +156,7 @@ pub struct ShiftInTime {
     pub p_value: f64,
 }
 
-/// Which factors matter.
+/// Effects of all factors.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EffectsOfAll {
     /// Runs of each setting that were compared.
@@ -170,12 +171,12 @@ pub struct EffectsOfAll {
     pub noise: Option<f64>,
 }
 
-/// What a factor does, or what two do together beyond what each does alone.
+/// Effect of a factor, or of two together beyond the effect of each alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Effect {
     /// One factor or two.
     pub factors: Vec<Factor>,
-    /// What is said of it.
+    /// Outcome.
     pub outcome: Outcome,
     /// ω²: the share of the variation of runs that it explains; one at a time, of runs of this factor's settings.
     pub share: Ends,
@@ -183,7 +184,7 @@ pub struct Effect {
     pub f: f64,
     /// Its degrees of freedom.
     pub degrees: usize,
-    /// What both degrees of freedom are multiplied by.
+    /// Multiplier of both degrees of freedom.
     pub epsilon: f64,
     /// Probability of such an F by chance, of this test alone.
     pub p_value: f64,
@@ -205,7 +206,7 @@ pub struct LevelEffect {
     pub ratio: RatioEstimate,
 }
 
-/// What is said of a factor.
+/// Outcome of a factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -228,7 +229,7 @@ impl Outcome {
     }
 }
 
-/// What it did to take turns, setting by setting.
+/// Effect of interleaving, over the settings made in both orders.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OrderEffect {
     /// Settings that were made in both orders and stand.

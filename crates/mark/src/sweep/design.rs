@@ -9,21 +9,21 @@ use super::vary::{Factor, Level, Vary};
 use crate::notation::{Pattern, TestSpec};
 use crate::options::{Deciding, Direction, Options};
 
-/// What is swept.
+/// Design of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sweep {
     /// The factors, in the order named; each once.
     pub vary: Vec<Vary>,
     /// True when each factor is varied about the base, false when all levels of all meet.
     pub one_at_a_time: bool,
-    /// What is not varied; and about what one factor at a time is.
+    /// Levels of the factors that are not varied; the base if one factor is varied at a time.
     pub base: Load,
 }
 
 /// Everything that a sweep can vary, at one level each.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Load {
-    /// Where transfers go.
+    /// Access pattern.
     pub pattern: Pattern,
     /// Size of a transfer.
     #[serde(rename = "block_bytes", alias = "block")]
@@ -32,7 +32,7 @@ pub struct Load {
     pub depth: u16,
     /// Submitters.
     pub threads: u16,
-    /// What is done with the data.
+    /// Direction of the I/O.
     pub op: Direction,
     /// Size of the part of the target that is used, from the beginning of the region; all of it when absent.
     #[serde(rename = "size_bytes", alias = "size")]

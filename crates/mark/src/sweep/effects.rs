@@ -1,4 +1,4 @@
-//! Which factors matter: effects of all levels, with their intervals and verdicts.
+//! Effects of all factors and levels, with their intervals and verdicts.
 
 use stats::effects::cell_effects;
 use stats::{Agreement, Contrast, Design, RatioEstimate, Term, agreement, effects, holm};
@@ -138,8 +138,8 @@ impl<'a> Grid<'a> {
         self.factors.iter().map(|(_, levels)| levels.len()).collect()
     }
 
-    /// What each block says of a factor's levels, or of pairs of them beyond what each does alone, on the logarithmic scale:
-    /// by block and cell.
+    /// Effects of a factor's levels in each block, or of pairs of levels beyond the effect of each alone, on the logarithmic
+    /// scale: by block and cell.
     fn cells(&self, factors: &[usize]) -> Vec<Vec<f64>> {
         let sizes = self.sizes();
         let blocks = self.runs.first().map_or(0, Vec::len);

@@ -16,7 +16,7 @@ use crate::body::{self, Test};
 /// Subject of doubts about all settings.
 const WHOLE: &str = "the sweep";
 
-/// Where runs of the plan stand in time.
+/// Planned times of the runs.
 struct Times {
     slots: HashMap<u32, (Slot, u64)>,
 }

@@ -1,4 +1,4 @@
-//! What the order of the runs did: settings that took turns beside the same settings with all runs in a row.
+//! Effect of the order of the runs: interleaved settings compared with the same settings with all runs in a row.
 
 use stats::{RatioEstimate, median, paired_ratio};
 use workload::plan::Order;

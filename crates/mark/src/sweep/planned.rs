@@ -1,4 +1,4 @@
-//! What a sweep will do, as it is said before it begins.
+//! Plan of a sweep, shown before it begins.
 
 use block::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -8,16 +8,16 @@ use super::{Factor, Limits, Sweep};
 /// A sweep, and by what it is judged.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Swept {
-    /// What is varied.
+    /// Design of the sweep.
     pub sweep: Sweep,
     /// By what settings and effects are judged.
     pub limits: Limits,
 }
 
-/// What a sweep will do.
+/// Plan of a sweep.
 #[derive(Serialize)]
 pub struct Planned<'a> {
-    /// What is varied.
+    /// Design of the sweep.
     pub sweep: &'a Sweep,
     /// The settings by name.
     pub settings: Vec<&'a str>,

@@ -1,4 +1,4 @@
-//! What is varied, in text: `depth=1,2,4..32`.
+//! Factors and their levels, in text: `depth=1,2,4..32`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ use crate::options::Direction;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Factor {
-    /// Where transfers go: `seq` or `rnd`.
+    /// Access pattern: `seq` or `rnd`.
     Pattern,
     /// Size of a transfer.
     Block,
@@ -251,7 +251,7 @@ impl fmt::Display for Level {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Words", try_from = "Words")]
 pub struct Vary {
-    /// What is varied.
+    /// The factor.
     pub factor: Factor,
     /// Its levels.
     pub levels: Vec<Level>,

@@ -1,7 +1,7 @@
-//! What only diskspd for Windows understands, so that a command of CrystalDiskMark's can be explained: taken out of the
-//! command line before [`crate::diskspd::Options`] reads it, which is how the program for Linux does.
+//! Options that only diskspd for Windows accepts, so that a command of CrystalDiskMark can be explained. They are removed from
+//! the command line before [`crate::diskspd::Options`] parses it as the program for Linux does.
 
-/// What was found.
+/// Options found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Windows {
     /// Options as typed that the one for Linux refuses.

@@ -2,7 +2,7 @@
 
 use crate::explain::explained::Way;
 
-/// What an engine makes of `iodepth` and `direct`.
+/// Effect of an engine on `iodepth` and `direct`.
 pub(super) struct Engine {
     /// I/Os outstanding, for the depth that was asked for.
     pub depth: u64,

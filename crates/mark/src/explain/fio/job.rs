@@ -1,4 +1,4 @@
-//! What one job of fio issues.
+//! Load of one job of fio.
 
 use block::{Bytes, Nanos};
 use stats::remedy::Command;
@@ -17,7 +17,7 @@ const BLOCK: u64 = 4096;
 /// Share of reads of a mix by default, in percent.
 const MIX: u64 = 50;
 
-/// What `rw` says.
+/// Value of `rw`.
 struct Direction<'a> {
     reads: bool,
     writes: bool,
@@ -242,7 +242,7 @@ fn order(job: &Job, direction: &Direction<'_>, load: &Load) -> Result<Order, Exp
             (_, 0) => Order::Sequential,
             (true, gap) if gap == block => Order::SameBlock,
             (true, _) => Order::Other,
-            // Where the last step does not end with the span, fio stops instead of going around.
+            // If the last step does not end with the span, fio stops instead of wrapping around.
             (false, gap) if load.span.is_some_and(|span| span % block.saturating_add(gap) == 0) => {
                 Order::Strided { step_bytes: block.saturating_add(gap) }
             }

@@ -1,6 +1,6 @@
 //! fio's options: which decide what is issued, which do not, and which have two names.
 
-/// What an option is to a prediction.
+/// Effect of an option on a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// It is taken into account.
@@ -421,7 +421,7 @@ pub(super) fn canonical(name: &str) -> &str {
     ALSO.iter().find(|(other, _)| *other == name).map_or(name, |(_, name)| name)
 }
 
-/// What `name` is to a prediction.
+/// Returns the effect of option `name` on a prediction.
 pub(super) fn kind(name: &str) -> Kind {
     let name = canonical(name);
     if COUNTED.contains(&name) {

@@ -10,9 +10,9 @@ use crate::explain::error::ExplainError;
 /// An option as it was given.
 #[derive(Clone, Debug)]
 pub(super) struct Given {
-    /// What stands behind `=`; none for an option alone.
+    /// Value after `=`; `None` for an option without one.
     pub value: Option<String>,
-    /// Where it stands, for errors.
+    /// Place of the option, for errors.
     pub place: String,
 }
 

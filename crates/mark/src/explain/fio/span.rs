@@ -3,14 +3,14 @@
 use super::sections::{Job, Size};
 use crate::explain::error::ExplainError;
 
-/// Where a job goes.
+/// Region of a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Span {
     /// Files of a copy.
     pub files: u64,
     /// Bytes of each file; none where the target's size decides.
     pub bytes: Option<u64>,
-    /// Where in each file the first copy begins.
+    /// Offset of the first copy in each file.
     pub offset: u64,
     /// From where one copy begins to where the next does.
     pub increment: u64,
