@@ -9,7 +9,7 @@ use crate::window::Role;
 /// A stretch that a test asks for.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// What it is for.
+    /// Its purpose.
     pub role: Role,
     /// Its round.
     pub round: Option<u32>,
@@ -23,7 +23,7 @@ pub struct Ask {
     pub blocks: Vec<BlockShare>,
     /// Share of reads, in percent.
     pub read_percent: u8,
-    /// Where.
+    /// Its addresses.
     pub address: Address,
     /// How long.
     pub stop: Stop,

@@ -1,4 +1,4 @@
-//! What a test leaves: the body of its document. Its fields are a contract.
+//! Result of a test: the body of its document. Its fields are a contract.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use crate::window::{Latency, Window};
 /// A test, from the purge to its tables.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Body {
-    /// Which.
+    /// The test.
     pub test: Test,
-    /// What was measured.
+    /// The device that was measured.
     pub device: Device,
     /// How; null where the drive was not purged.
     pub purge: Option<Purged>,
-    /// What the drive was brought to its state with.
+    /// Stages of preconditioning, in order.
     pub preconditioning: Vec<Preconditioning>,
     /// Rounds, or samples, of the value that steady state is judged by.
     pub rounds: Vec<Round>,
@@ -30,7 +30,7 @@ pub struct Body {
     /// Bytes that the medium was programmed with for each that the host wrote, over the last rounds; null where the
     /// drive does not tell.
     pub write_amplification: Option<Spread>,
-    /// What the specification wants shown, by name.
+    /// Tables that the specification requires, by name.
     pub tables: BTreeMap<String, Table>,
     /// Settings of the test.
     pub setup: Setup,
@@ -42,18 +42,18 @@ pub struct Body {
     pub is_whole: bool,
     /// Why it ended before its end, if it did.
     pub ended_by: Option<String>,
-    /// What of the specification was not kept.
+    /// Deviations from the specification.
     pub deviations: Vec<String>,
     /// Doubts.
     pub caveats: Vec<Caveat>,
 }
 
-/// What was measured.
+/// The device that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Device {
     /// As the user named it.
     pub name: String,
-    /// What sort of thing it is.
+    /// Kind of the device.
     pub kind: Lenient<DeviceKind>,
     /// As it states it.
     pub model: Option<String>,
@@ -97,11 +97,11 @@ impl From<DriveKind> for DeviceKind {
 /// Settings of a test, for the report's header.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setup {
-    /// Which drives the settings are those of.
+    /// Class of drives that the settings are for.
     pub profile: Lenient<Profile>,
     /// How I/O was issued.
     pub engine: String,
-    /// What was written: always random.
+    /// Pattern of the data written: always random.
     pub data_pattern: String,
     /// First byte of the range of addresses (ActiveRange).
     pub range_offset_bytes: u64,
@@ -127,7 +127,7 @@ pub struct Setup {
 /// A stage of preconditioning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Preconditioning {
-    /// Which of the specification's two.
+    /// Kind of the stage: one of the specification's two.
     pub kind: Lenient<StageKind>,
     /// The load.
     pub load: String,
@@ -192,7 +192,7 @@ pub struct Round {
 /// Steady or not, by three rules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Steady {
-    /// What is tracked, such as `IOPS of RND 4KiB 0/100`.
+    /// The tracked value, such as `IOPS of RND 4KiB 0/100`.
     pub tracked: String,
     /// In what unit its values are, also in the window of the specification; null in results that older versions made. Those of
     /// fio's rule and of ours are I/Os a second, whatever is tracked.
@@ -249,7 +249,7 @@ pub struct PtsWindow {
     pub average: f64,
     /// Greatest less least.
     pub range: f64,
-    /// What that may be.
+    /// The largest range allowed.
     pub allowed_range: f64,
     /// Slope of the best linear fit, per round.
     pub slope_per_round: f64,
@@ -257,7 +257,7 @@ pub struct PtsWindow {
     pub intercept: f64,
     /// Change of the fit over the window.
     pub slope_excursion: f64,
-    /// What that may be.
+    /// The largest change allowed.
     pub allowed_slope_excursion: f64,
 }
 
@@ -285,14 +285,14 @@ pub struct FioVerdict {
     pub at_s: Option<f64>,
     /// The rule, as fio's options.
     pub rule: String,
-    /// What a user would have taken for the steady value.
+    /// The value that a user of fio would have reported as steady.
     pub value: Option<f64>,
 }
 
 /// Our verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ours {
-    /// Where the drive is.
+    /// State of the drive.
     pub state: Lenient<State>,
     /// Whether its value may be taken.
     pub verdict: Lenient<Verdict>,

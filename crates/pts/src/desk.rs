@@ -1,5 +1,5 @@
-//! Where tests work: it issues what they ask, one stretch after the other, keeps account of bytes and of gaps, and
-//! knows what an earlier process has done already.
+//! Context of a run in progress: issues the stretches that tests ask for, one after the other, counts bytes and gaps, and
+//! takes over the records of an earlier process.
 
 use std::collections::VecDeque;
 
@@ -28,7 +28,7 @@ pub enum Halt {
     /// An I/O failed.
     #[error("{failure} (in {load})")]
     Failed {
-        /// What failed and how.
+        /// The I/O that failed, and its error.
         failure: Failure,
         /// The load at that time.
         load: String,
@@ -43,7 +43,7 @@ pub enum Halt {
         /// Why.
         why: String,
     },
-    /// What may be written is used up.
+    /// The write limit is used up.
     #[error(
         "what is left of {} {budget} does not suffice: {} are written; what was measured before is kept; {}",
         limit.flag(), written.human(), limit.remedy()
@@ -51,9 +51,9 @@ pub enum Halt {
     Budget {
         /// The most that may be written.
         budget: Bytes,
-        /// What says so.
+        /// Source of the limit.
         limit: Limit,
-        /// What was written.
+        /// Bytes written.
         written: Bytes,
     },
     /// The target failed as a whole.
@@ -62,7 +62,7 @@ pub enum Halt {
     /// A load does not fit the drive.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// What an earlier process left is not how this run goes.
+    /// The records of an earlier process do not match this run.
     #[error(
         "{load} (stretch {position}) does not come out as it is recorded: the record is of another plan, model or \
          version of drivescope; begin a new run"
@@ -75,7 +75,7 @@ pub enum Halt {
     },
 }
 
-/// What a stretch left.
+/// Result of a stretch.
 #[derive(Clone, Debug)]
 pub struct Made {
     /// Its figures.
@@ -89,10 +89,10 @@ pub struct Made {
     pub disturbed: Vec<Window>,
 }
 
-/// Where tests work.
+/// Context of a run in progress, in which tests issue I/O.
 pub struct Desk<'a> {
     rig: &'a mut dyn Rig,
-    /// What was asked for.
+    /// Options of the run.
     pub options: &'a Options,
     keeper: &'a mut dyn Keeper,
     earlier: VecDeque<Kept>,
@@ -360,7 +360,7 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// What a stretch may write at most without going beyond the budget.
+    /// Stop condition of a stretch, limited to the bytes left in the budget.
     fn within_budget(&self, ask: &Ask) -> Stop {
         // Each submitter ends with its share, and the request that reaches it may go beyond by its length. What is
         // read counts too, since in a mix nobody knows beforehand which requests will be writes.
@@ -403,7 +403,7 @@ impl<'a> Desk<'a> {
         if samples.interrupted || self.rig.is_cancelled() {
             return Err(Halt::Interrupted);
         }
-        // What the budget cut short is no measurement: it is not kept, and made again under a larger one.
+        // A stretch that the budget cut short is not a measurement: it is not kept, and repeated under a larger budget.
         let cut = ask.stop.bytes.filter(|cut| asked.is_none_or(|asked| *cut < asked));
         if let (Some((budget, limit)), Some(cut)) = (self.options.write_limit(), cut)
             && samples.totals.bytes() + ask.least() >= cut

@@ -1,4 +1,4 @@
-//! What a run will take, told before it begins.
+//! Estimate of a run's time and bytes, before it begins.
 
 use block::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -20,14 +20,14 @@ pub struct Estimate {
     pub bytes_min: u64,
     /// Most bytes that can be written; null where the drive's rate is not known and time alone bounds them.
     pub bytes_max: Option<u64>,
-    /// What of the specification is not kept.
+    /// Deviations from the specification.
     pub deviations: Vec<String>,
 }
 
 /// Time and bytes of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TestEstimate {
-    /// Which.
+    /// The test.
     pub test: Test,
     /// Fills of the range that are written in any case.
     pub fills: f64,

@@ -5,7 +5,7 @@ use crate::options::Test;
 /// Parts of a fill: a run that is broken off goes on after the last whole one.
 pub(crate) const PARTS: u64 = 8;
 
-/// What a record calls the part of this number, from 1, of a fill.
+/// Name in the record of part `part` of a fill, counted from 1.
 pub(crate) fn part_of_fill(part: u64, test: Test) -> String {
     format!("part {part} of the fill of {}", test.word())
 }

@@ -1,4 +1,4 @@
-//! What is kept of a run while it goes on, and what a later process goes on from.
+//! Records of a run in progress, from which a later process resumes it.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use crate::options::Test;
 use crate::rig::Purged;
 use crate::window::{Window, Written};
 
-/// What is kept of a stretch or a purge, and gone on with.
+/// Record of a stretch or a purge, from which a run resumes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kept {
@@ -29,14 +29,14 @@ pub enum Kept {
     Purged {
         /// The test.
         test: Test,
-        /// What came of it.
+        /// Result of the purge.
         purged: Purged,
     },
     /// All before is whole: a run that is broken off later goes on from here.
     Whole {
-        /// What is, such as `round 3 of iops`.
+        /// Name of the finished part, such as `round 3 of iops`.
         what: String,
-        /// What the device had been written by then, by all who count.
+        /// Bytes written to the device by then, one entry per counter.
         written: Vec<Written>,
     },
 }
@@ -44,7 +44,7 @@ pub enum Kept {
 /// How a test stands after a round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// What is tracked, such as `IOPS of RND 4KiB 0/100`.
+    /// The tracked value, such as `IOPS of RND 4KiB 0/100`.
     pub tracked: String,
     /// Its values, a round each.
     pub values: Vec<f64>,
@@ -76,7 +76,7 @@ pub trait Keeper: RunSink {
     fn stands(&mut self, _: &Standing) {}
 }
 
-/// What an earlier process left.
+/// Records of an earlier process.
 #[derive(Debug, Default)]
 pub struct Earlier {
     /// In the order made.
@@ -87,8 +87,8 @@ pub struct Earlier {
 }
 
 impl Earlier {
-    /// What of it a real drive can go on from: all up to the last whole part. What came after is lost, since nobody
-    /// knows what of it reached the drive.
+    /// The records that a real drive can resume from: all up to the last whole part. Later ones are dropped, since it is
+    /// not known which of their writes reached the drive.
     pub fn up_to_whole(mut self) -> Earlier {
         let whole = self.kept.iter().rposition(|kept| matches!(kept, Kept::Whole { .. }));
         self.kept.truncate(whole.map_or(0, |at| at + 1));

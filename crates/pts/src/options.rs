@@ -1,4 +1,4 @@
-//! What is asked for: which tests, with which settings, in a form that is recorded and read again.
+//! Options of a run: tests and their settings, in a form that is recorded and read again.
 
 use std::fmt;
 
@@ -82,7 +82,7 @@ impl Test {
     }
 }
 
-/// Which drives the settings are those of.
+/// Class of drives that the settings are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Profile {
@@ -118,7 +118,7 @@ impl Minute {
     pub const CONFORMING: Minute = Minute::Time(Nanos::secs(60));
 }
 
-/// What ends preconditioning and rounds.
+/// Criterion that ends preconditioning and rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
@@ -202,7 +202,7 @@ impl Load {
         Load { block: Bytes::kib(4), read_percent: 0, is_random: true, is_composite: false };
 }
 
-/// What limits the bytes that are written.
+/// Source of the limit on bytes written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// A budget, which can be raised when a run is gone on with.
@@ -220,7 +220,7 @@ impl Limit {
         }
     }
 
-    /// What can be done when it is reached.
+    /// Hint printed when the limit is reached.
     pub fn remedy(self) -> &'static str {
         match self {
             Limit::Budget => "--write-budget can be raised when it is gone on with",
@@ -253,7 +253,7 @@ pub struct Options {
     pub depth: u16,
     /// Most rounds.
     pub rounds_max: u32,
-    /// What ends rounds.
+    /// Criterion that ends rounds.
     pub until: Rule,
     /// Addresses of random writes.
     pub addresses: Addresses,
@@ -267,7 +267,7 @@ pub struct Options {
     pub dirth: Load,
     /// Most bytes that may be written, over all tests.
     pub write_budget: Option<Bytes>,
-    /// What the drive is rated to be written (TBW), which is not gone beyond either.
+    /// Rated endurance of the drive (TBW), which also limits the bytes written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tbw: Option<Bytes>,
     /// (physical - capacity) / capacity of the drive, where the user knows it.
@@ -294,7 +294,7 @@ pub enum OptionsError {
     Value {
         /// The field.
         field: &'static str,
-        /// What is wrong, and what to write instead.
+        /// The fault, and the value to write instead.
         what: String,
     },
 }
@@ -408,7 +408,7 @@ impl Options {
         Ok(())
     }
 
-    /// What of the specification `tests` do not keep, each in a sentence without a full stop.
+    /// Deviations of `tests` from the specification, each a sentence without a full stop.
     pub fn deviations(&self, tests: &[Test]) -> Vec<String> {
         let mut found = Vec::new();
         match self.minute {

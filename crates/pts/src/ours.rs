@@ -10,7 +10,7 @@ use crate::window::Window;
 
 /// Fills after which a drive that did not come to rest is told never to.
 const FILLS_MAX: f64 = 40.0;
-/// What a drive may have beside its capacity when nobody tells: a twentieth to as much again.
+/// Spare space of a drive, as a share of its capacity, when it is not known: from 5% to 100%.
 const OVER_PROVISIONING: [f64; 2] = [0.05, 1.0];
 /// A drive that stood still for an unknown time.
 const UNKNOWN_IDLE_NS: u64 = 3_600_000_000_000;
@@ -33,7 +33,7 @@ impl Detector {
             (false, Some(_)) => Start::Purged,
             (false, None) => Start::Unknown,
         };
-        // What lies beside the range on a drive that was purged is spare space of the range.
+        // The rest of a purged drive is spare space of the range.
         let beside = body.device.capacity_bytes as f64 / range.0.max(1) as f64;
         let of_range = |share: f64| ((1.0 + share) * beside - 1.0).max(0.01);
         let prior = Prior {
@@ -61,7 +61,7 @@ impl Detector {
         let Some(steady) = &mut self.steady else { return };
         let slices = window.series.ios.len();
         let in_slices: u64 = window.series.bytes.iter().sum();
-        // What completed after the stretch's end lies in no slice.
+        // I/Os that completed after the end of the stretch are in no slice.
         let is_sliced = is_tracked && slices > 1 && in_slices > 0 && window.read_percent == 0;
         let idle = std::mem::take(&mut self.idle_ns);
         let span = |bytes_written, duration_ns, value, idle_ns| Span {
@@ -115,7 +115,7 @@ impl Detector {
         Some(figure(judgement, "settled_fills")?.max(figure(judgement, "exhausted_fills")?))
     }
 
-    /// Where the drive is. On replayed addresses it stays as fast as it is when empty, whatever the rates say.
+    /// The state of the drive. With replayed addresses it is always fresh, whatever the rates are.
     pub fn state(&self) -> State {
         match self.judgement() {
             None => State::Transition,

@@ -1,4 +1,4 @@
-//! What a test works on: a drive with what stands around it, whatever sort it is.
+//! A drive under test with its environment, whether real or virtual.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,16 +10,16 @@ use workload::plan::{Content, Region, Step};
 
 use crate::window::Written;
 
-/// What came of a purge.
+/// Result of a purge.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Purged {
     /// How, such as `discard` or `nvme-format`.
     pub method: String,
-    /// What reading back says of it.
+    /// Verdict on it by reading the drive back.
     pub verdict: Lenient<Verdict>,
     /// How long it took, in seconds.
     pub seconds: f64,
-    /// What the drive, or whoever read it back, says.
+    /// The drive's own report of the purge, or the result of reading back.
     pub words: String,
     /// True when all of it was done and nothing speaks against it.
     pub is_good: bool,
@@ -27,7 +27,7 @@ pub struct Purged {
 
 /// A drive that tests work on.
 pub trait Rig {
-    /// What it is.
+    /// The drive's properties.
     fn info(&self) -> &DriveInfo;
 
     /// The layers under it.
@@ -59,7 +59,7 @@ pub trait Rig {
     /// Lets the drive rest; false when the user ended it early.
     fn rest(&mut self, span: Nanos) -> bool;
 
-    /// What the drive was written so far, by all who count.
+    /// Bytes written to the drive so far, one entry per counter.
     fn written(&mut self) -> Vec<Written>;
 
     /// Empties the drive.
@@ -79,7 +79,7 @@ pub type Purger<'a> = &'a mut dyn FnMut(&mut dyn IoPath) -> Result<Purged, Strin
 pub struct TargetRig<'a> {
     /// The drive.
     pub target: &'a mut dyn IoPath,
-    /// What stands around it.
+    /// Its environment: counters, and the layers under it.
     pub environment: &'a mut dyn Environment,
     /// Set when the user asks for an end.
     pub cancel: &'a AtomicBool,
@@ -87,11 +87,11 @@ pub struct TargetRig<'a> {
     pub engine: String,
     /// Other ways to issue it.
     pub ways: Vec<Box<dyn Way>>,
-    /// Which of them is in use; none means `target` itself.
+    /// Index into `ways` of the one in use; `None` means `target` itself.
     pub chosen: Option<usize>,
     /// How it is emptied.
     pub purger: Purger<'a>,
-    /// What the kernel counts of writes to it.
+    /// The kernel's count of bytes written to it.
     pub counted: &'a dyn Fn() -> Option<Written>,
 }
 

@@ -19,7 +19,7 @@ pub struct Bodies {
     pub tests: Vec<Body>,
 }
 
-/// What was made.
+/// Results of a run.
 #[derive(Debug)]
 pub struct Ran {
     /// A body a test, as far as they came.

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// A table of numbers: a row a label, a column a name with its unit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// What it shows.
+    /// Title of the table.
     pub title: String,
-    /// What the rows' labels are, such as `block size`.
+    /// Meaning of the row labels, such as `block size`.
     pub rows_are: String,
     /// Names of the columns; of each, its unit follows a comma where it has one.
     pub columns: Vec<String>,

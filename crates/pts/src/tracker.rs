@@ -30,7 +30,7 @@ const PTS_ROUNDS: u32 = 5;
 /// Windows whose write amplification is told.
 const TOLD_WINDOWS: usize = 5;
 
-/// What of a stretch is followed.
+/// Figure of a stretch that is tracked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// I/Os per second.

@@ -1,11 +1,11 @@
-//! What is kept of one stretch of I/O.
+//! Record of one stretch of I/O.
 
 use block::{Nanos, Snapshot};
 use engine::{PhaseSamples, Samples};
 use serde::{Deserialize, Serialize};
 use stats::LatencyHistogram;
 
-/// What a stretch of I/O is for.
+/// Purpose of a stretch of I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -20,7 +20,7 @@ pub enum Role {
 pub struct Window {
     /// Position among all stretches of the run, from 0.
     pub position: u32,
-    /// What it is for.
+    /// Its purpose.
     pub role: Role,
     /// Its load, such as `RND 4KiB 0/100`.
     pub load: String,
@@ -63,7 +63,7 @@ pub struct Window {
     pub cpu_percent: Option<f64>,
     /// Bytes that the drive says its host wrote and its medium was programmed with.
     pub endurance: Option<Moved>,
-    /// What disturbed it; it was repeated then.
+    /// Disturbances; a disturbed stretch is repeated, at most twice.
     pub disturbed: Vec<String>,
     /// Distinct bytes written, a little low on large ranges; absent where nothing was.
     pub unique_bytes: u64,
@@ -112,9 +112,9 @@ pub struct Moved {
 /// A count of what a device was written in its life, or since it was connected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
-    /// Who counts, and since when: `drive`, or `kernel since boot` with the boot's name.
+    /// The counter and its start: `drive`, or `kernel since boot` with the boot's name.
     pub by: String,
-    /// What was counted.
+    /// Bytes counted.
     pub bytes: u64,
 }
 
@@ -192,7 +192,7 @@ pub(crate) fn cpu_percent(before: &Snapshot, after: &Snapshot, elapsed: Nanos) -
     (elapsed > Nanos::ZERO).then(|| spent as f64 * 100.0 / elapsed.0 as f64)
 }
 
-/// What the drive counted between two snapshots.
+/// Bytes that the drive counted between two snapshots.
 pub(crate) fn moved(before: &Snapshot, after: &Snapshot) -> Option<Moved> {
     let (then, now) = (before.endurance?, after.endurance?);
     Some(Moved {

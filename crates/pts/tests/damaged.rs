@@ -16,7 +16,7 @@ const FORMATS: [Format; 6] = [
     Format::CrystalDiskMark,
 ];
 
-/// What is kept for fuzzing, of each format.
+/// Files of the fuzzing corpus, of each format.
 fn kept() -> Vec<(String, Vec<u8>)> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let mut found = Vec::new();

@@ -1,5 +1,5 @@
-//! What other programs print, drawn and written as they print it, and read back: each figure stands again where it
-//! belongs, within what the format rounds. Of a text that was cut off nothing is read that the whole does not say.
+//! Output of other programs, generated in their formats and read back: each figure is found again in its place,
+//! within the rounding of the format. A text that was cut off yields nothing that the whole does not contain.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 #[path = "import_props/crystal.rs"]
@@ -15,7 +15,7 @@ use drivescope_pts::judge::measured::Measured;
 use drivescope_pts::judge::{Format, JudgeError, Recorded, Text, read, read_as};
 use proptest::prelude::*;
 
-/// What is read of one file, whose format is found by what is in it.
+/// Reads one file, whose format is detected by its content.
 fn read_one(file: &str, text: &str) -> Result<Vec<Recorded>, JudgeError> {
     read(&[Text { file: file.to_owned(), text: text.to_owned() }])
 }
@@ -25,7 +25,7 @@ fn ended(text: &str, is_windows: bool) -> String {
     if is_windows { text.replace('\n', "\r\n") } else { text.to_owned() }
 }
 
-/// Where to cut: anywhere, and oftener among the last figures, of which a part is still a figure.
+/// Share of the text to keep: any, and more often one among the last figures, where a part of a figure is still a figure.
 fn shares() -> impl Strategy<Value = f64> {
     prop_oneof![0.0..1.0_f64, 0.97..1.0_f64]
 }
@@ -39,7 +39,7 @@ fn cut(text: &str, share: f64) -> &str {
     &text[..at]
 }
 
-/// What a result tells of a run, without what is said of its file.
+/// Results without the parts that name their files, for comparison.
 fn told(results: &[Recorded]) -> Vec<(String, &[Measured], String)> {
     let one = |result: &Recorded| format!("{:?} {:?}", result.asked, result.load);
     results.iter().map(|r| (r.name.clone(), r.measured.as_slice(), one(r))).collect()

@@ -213,7 +213,7 @@ fn words_of_a_body_are_those_of_its_records_and_unknown_ones_are_kept() {
     }
 }
 
-// Who preconditions as others do gets as many bytes as asked for, and is told what they were worth.
+// Preconditioning by a number of fills writes as many bytes as asked for, and reports whether they sufficed.
 #[test]
 fn so_many_fills_are_so_many_and_no_proof_of_anything() {
     let until = Rule::Fills(1.5);
@@ -258,7 +258,7 @@ fn requests_arrive_at_the_share_that_was_asked_for_and_are_told_apart() {
     }
 }
 
-// What was seen before a standstill belongs to another run of the drive: five rounds across it would be steady by
+// Rounds before an interruption belong to another run of the drive: five rounds across it would be steady by
 // accident.
 #[test]
 fn rounds_before_a_standstill_do_not_count() {

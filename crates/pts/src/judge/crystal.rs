@@ -17,7 +17,7 @@ pub(super) fn is_it(text: &str) -> bool {
     text.contains("MB/s = 1,000,000 byte")
 }
 
-/// What the lines under the results say of all of them.
+/// Values from the lines below the results, which apply to all of them.
 #[derive(Default)]
 struct Foot {
     version: Option<String>,
@@ -28,7 +28,7 @@ struct Foot {
     is_zeros: bool,
 }
 
-/// Which way the lines below a heading went.
+/// Direction of the results below a heading.
 #[derive(Clone, Copy)]
 struct Section {
     way: Way,
@@ -67,7 +67,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Recorded>, JudgeError> 
         let figures = Figures::of(figures).ok_or_else(fault)?;
         let label = label.trim();
         let section = of_label(label).or(section).ok_or_else(fault)?;
-        // What was not run stands there as 0.
+        // Tests that were not run are printed as 0.
         if figures.mb_s > 0.0 {
             results.push(one(file, label, section, &figures, &foot));
         }

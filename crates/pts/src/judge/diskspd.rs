@@ -14,7 +14,7 @@ pub(super) fn is_it(text: &str) -> bool {
         && text.lines().any(|line| line.trim_start().starts_with("Total IO"))
 }
 
-/// What the lines of the input say; of several targets, the first.
+/// Input parameters; with several targets, those of the first.
 #[derive(Default)]
 struct Input {
     path: Option<String>,
@@ -153,7 +153,7 @@ fn input(text: &str) -> Input {
     input
 }
 
-/// What the line says of the load, in terms of ours.
+/// Parses the load parameters of a line into the terms of our own runs.
 fn asked(input: &mut Input, line: &str) {
     let after = |name: &str| line.strip_prefix(name).map(|rest| rest.trim_end_matches(')').trim());
     let count = |text: &str| text.parse::<u16>().ok().filter(|count| *count > 0);
@@ -197,7 +197,7 @@ fn test_time(line: &str) -> Option<f64> {
     rest.trim().trim_end_matches('s').parse().ok()
 }
 
-/// Where the columns of a table stand that are not in each.
+/// Positions of the columns that only some tables have.
 #[derive(Clone, Copy, Default)]
 struct Columns {
     latency: Option<usize>,
@@ -286,7 +286,7 @@ fn begun(file: &str, span: &str, input: &Input) -> Recorded {
     result
 }
 
-/// What stands in the line of a table's total.
+/// Figures in the total line of a table.
 #[derive(Clone, Copy)]
 struct Total {
     bytes: u64,
@@ -321,8 +321,8 @@ fn take(result: &mut Recorded, head: &str, total: Total, columns: &Columns, line
     if total.bytes == 0 {
         return;
     }
-    // What diskspd calls MB/s on Linux counts 2^20 bytes too, and has two decimal places: of a slow drive, bytes and time
-    // tell more, where they are of the same time.
+    // The MB/s of diskspd on Linux are 2^20 bytes too, with two decimal places: for a slow drive, bytes divided by time are
+    // more precise, if both are of the same span.
     let told = total.mib_per_s * f64::from(1 << 20);
     let seconds = result.asked.duration.map(|time| time.as_secs_f64()).filter(|time| *time > 0.0);
     let made = seconds.map(|seconds| total.bytes as f64 / seconds);

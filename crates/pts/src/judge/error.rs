@@ -1,4 +1,4 @@
-//! What is wrong with a file, where, and what to do.
+//! Fault in a file: its place, and what to do.
 
 use thiserror::Error;
 
@@ -10,9 +10,9 @@ pub struct JudgeError {
     pub file: String,
     /// The line, counted from 1; none where the fault is the whole file's.
     pub line: Option<u64>,
-    /// What is wrong.
+    /// The fault.
     pub what: String,
-    /// What to do about it.
+    /// Advice on how to fix it.
     pub remedy: String,
 }
 

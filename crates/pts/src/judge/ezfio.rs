@@ -18,7 +18,7 @@ pub(super) fn is_it(text: &str) -> bool {
     text.starts_with("Drive,") && text.lines().any(|line| line.starts_with("TestedCapacity,"))
 }
 
-/// What stands above the figures.
+/// Header lines above the figures.
 struct Head {
     drive: String,
     drive_bytes: Option<u64>,

@@ -81,7 +81,7 @@ fn of_one_kind(result: &Recorded, kind: Kind, logs: &[&Log], threads: u64) -> Op
         result.measured.iter().filter_map(|told| told.duration_ns).max().unwrap_or(0) as f64 / 1e6;
     let ramp_ms = result.asked.warm_up.map_or(0.0, |warm_up| warm_up.0 as f64 / 1e6);
     let log_ms = logs.iter().map(|log| length_ms(log)).max()? as f64;
-    // Whoever writes fio's form without a runtime says nothing of it.
+    // Files in fio's form without a runtime are not checked against it.
     if run_ms > 0.0 && log_ms > (run_ms + ramp_ms) * (2.0 - WHOLE) + LATE_MS {
         let seconds = |ms: f64| (ms / 1e3).round();
         return Some(format!("they last {} s, and the job {} s", seconds(log_ms), seconds(run_ms)));

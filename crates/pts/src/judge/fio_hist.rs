@@ -32,7 +32,7 @@ fn coarseness(columns: usize) -> Option<u32> {
     (0..=COARSEST).find(|halved| HEAD + (fio_bins::COUNT >> halved) == columns)
 }
 
-/// What one direction adds up to.
+/// Totals of one direction.
 #[derive(Default)]
 struct Sum {
     bins: BTreeMap<u64, u64>,

@@ -35,7 +35,7 @@ fn last_document(file: &str, text: &str) -> Result<(Value, u64), JudgeError> {
                     found = Some((value, line));
                     end
                 }
-                // What ends too early was cut off, whatever stood before it: a whole document is then of a part of
+                // A document that ends too early was cut off, whatever precedes it: a whole one before it covers only part of
                 // the run.
                 Some(Err(error)) if error.is_eof() || rest.contains("\"fio version\"") => {
                     let number = line.saturating_add(error.line() as u64).saturating_sub(1);
@@ -73,7 +73,7 @@ struct Threads {
     count: u64,
 }
 
-/// What the logs of a document's jobs begin with, before `_bw.1.log`.
+/// Prefixes of the log names of a document's jobs, before `_bw.1.log`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogPrefixes {
     /// Those that it names.
@@ -114,7 +114,7 @@ pub(super) fn read(file: &str, text: &str, logs: &[Log]) -> Result<Vec<Recorded>
     let (document, line) = last_document(file, text)?;
     fio_values::check(file, jobs(&document))?;
     let version = document.get("fio version").and_then(Value::as_str);
-    // Who exported a run in this form has its version beside it.
+    // A run exported by drivescope in this form has its own version beside fio's.
     let own = document.get("drivescope").and_then(|own| own.get("run_id")?.as_str());
     let own = own.map(|run| format!("written by drivescope of its run {run}"));
     let version = own.as_deref().or(version);
@@ -171,7 +171,7 @@ fn one(
     result
 }
 
-/// What fio reports of each direction.
+/// Figures that fio reports for each direction.
 fn figures(job: &Value) -> Vec<Figure> {
     let mut figures = Vec::new();
     for direction in ["read", "write"] {
@@ -282,8 +282,8 @@ fn of_steady_state(result: &Recorded) -> Option<Series> {
     Some(series)
 }
 
-/// What each job may count as written before it: by earlier ones of the same document on the same file, when the
-/// document shows that they ran one after the other.
+/// Sets the bytes written before each job: by earlier jobs of the same document to the same file, if the document
+/// shows that they ran one after the other.
 ///
 /// `stonewall` is mostly given without a value, and then not in the JSON. The time is: jobs that ran at once end when
 /// the longest of them does.

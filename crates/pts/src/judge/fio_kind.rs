@@ -1,6 +1,6 @@
 //! Kinds of fio's logs, and what their lines are about.
 
-/// What the values of a log are.
+/// Quantity that the values of a log are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// KiB a second.
@@ -16,7 +16,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What stands in the file's name.
+    /// The part of the file's name for it.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Bandwidth => "bw",
@@ -36,7 +36,7 @@ impl Kind {
     ];
 }
 
-/// Which way an I/O goes.
+/// Direction of an I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the drive.

@@ -16,13 +16,13 @@ use super::lines::Lines;
 pub struct Log {
     /// The file.
     pub file: String,
-    /// What its values are.
+    /// Quantity of its values.
     pub kind: Kind,
-    /// What stands before `_bw.1.log` in its name, without directories.
+    /// Prefix of its name before `_bw.1.log`, without directories.
     pub prefix: String,
     /// The thread's number, from 1; none when all jobs share the file.
     pub thread: Option<u64>,
-    /// What it adds up to.
+    /// Its totals.
     pub sums: Sums,
 }
 
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!((first.value, first.direction), (100.0, Direction::Write));
     }
 
-    // What a log adds up to is the run that is imported from it: a thread or a window too few is a slower drive.
+    // The totals of a log become the imported run: with a thread or a window too few, the drive is slower.
     #[test]
     fn logs_add_up_to_what_was_moved() {
         let log = |name: &str, text: &str| read(name, text).unwrap();

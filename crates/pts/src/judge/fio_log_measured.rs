@@ -1,4 +1,4 @@
-//! What fio's logs say of each direction, in figures that can stand as a run.
+//! Figures of each direction from fio's logs, from which a run can be made.
 
 use stats::LatencyHistogram;
 
@@ -7,10 +7,10 @@ use super::fio_log::Log;
 use super::fio_log_sums::{Entry, Ios, begin_ms};
 use super::measured::{Measured, ToldLatency, Way};
 
-/// What the `logs` of one job's threads say of each direction.
+/// Figures of each direction from the `logs` of one job's threads.
 ///
-/// Logs of single I/Os tell counts, bytes and latencies as they were; logs of windows tell rates, and of latencies only
-/// the mean of the windows' means, which is no mean of the I/Os and is left out.
+/// Logs of single I/Os give exact counts, bytes and latencies; logs of windows give rates, and for latencies only
+/// the mean of the windows' means, which is not the mean of the I/Os and is left out.
 pub(super) fn measured(logs: &[&Log]) -> Vec<Measured> {
     let of_way = |(way, direction)| of_direction(logs, way, direction);
     [(Way::Read, Direction::Read), (Way::Write, Direction::Write)]

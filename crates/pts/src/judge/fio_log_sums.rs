@@ -1,4 +1,4 @@
-//! What is kept of a log of fio, however long it is.
+//! Totals of a fio log, in bounded memory however long it is.
 //!
 //! Of a log with a line for each I/O: counts, bytes and a histogram, and amounts in cells of time. When there are too many
 //! cells, each two become one of twice the length, so that bins of whole cells stay exact. Of a log of windows: the windows;
@@ -130,7 +130,7 @@ impl Cells {
     }
 }
 
-/// What a log adds up to.
+/// Totals of a log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sums {
     /// Count of its lines.

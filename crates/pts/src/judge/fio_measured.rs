@@ -1,4 +1,4 @@
-//! What fio's JSON says of each direction, in figures that can stand as a run.
+//! Figures of each direction from fio's JSON, from which a run can be made.
 //!
 //! Since version 3 `io_bytes` and `bw_bytes` count bytes, `bw` KiB a second and latencies nanoseconds (`clat_ns`); before, there
 //! was no `bw_bytes`, `io_bytes` counted KiB and latencies were in microseconds (`clat`).

@@ -1,4 +1,4 @@
-//! What fio was asked, as its JSON tells it: `global options` and `job options`.
+//! fio's options, as its JSON reports them: `global options` and `job options`.
 //!
 //! Options that were given without a value (`--norandommap`, `--time_based`) are not in the JSON at all (seen with
 //! fio 3.33). That one is absent says therefore nothing, and what depends on it is not known.
@@ -79,7 +79,7 @@ impl<'a> Options<'a> {
         self.text(&["numjobs"]).and_then(|text| text.parse().ok()).unwrap_or(1).max(1)
     }
 
-    /// What is written to; none where fio made a name up, which is then another for each thread.
+    /// The file written to; `None` where fio made up the name, a different one for each thread.
     pub(super) fn filename(&self) -> Option<&'a str> {
         self.text(&["filename"])
     }
@@ -113,7 +113,7 @@ impl<'a> Options<'a> {
     const ONE_AT_A_TIME: [&'static str; 6] =
         ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"];
 
-    /// What was asked, in terms that a run of ours has too.
+    /// The options, in terms that a run of ours has too.
     pub(super) fn asked(&self) -> Asked {
         if !self.are_there() {
             return Asked::default();
@@ -158,7 +158,7 @@ impl<'a> Options<'a> {
         Some(text.split(':').next().unwrap_or(text).trim().to_ascii_lowercase())
     }
 
-    /// What was asked of the drive, when `written` bytes went over it.
+    /// Load on the drive, when `written` bytes were written to it.
     ///
     /// Seen with fio 3.33, its null engine and `log_offset`: a random map and `randrepeat=1`, its default, give the same
     /// permutation in each of the `loops` and in each range of an `io_size`, and with `time_based` another one each
@@ -227,7 +227,7 @@ mod tests {
 
     const MORE: u64 = 6 << 20;
 
-    // What fio 3.33 does, found with its null engine; a replay that is not known as one would pass for a preconditioning.
+    // Behavior of fio 3.33, found with its null engine; an undetected replay would pass for a preconditioning.
     #[test]
     fn patterns_are_those_that_fio_makes() {
         let cases = [

@@ -65,7 +65,7 @@ fn one_of(runs: &[&Recorded]) -> Option<Recorded> {
     if !runs.windows(2).all(is_after) {
         return None;
     }
-    // What a round did in all, as the PTS tracks it: the mix of a cell is the same in each.
+    // IOPS of a round in total, as the PTS tracks it: the mix of a cell is the same in each.
     let value = |run: &&Recorded| {
         run.measured
             .iter()

@@ -1,4 +1,4 @@
-//! What fio's own habits make of a result, by the options and figures that its JSON has.
+//! Artifacts of fio in a result, found by the options and figures in its JSON.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use workload::fio_units;
 /// The middle of the last bin of fio's latency histogram, which ends at 2^34 ns: what longer latencies are counted as
 /// (29 groups of 64 bins; stat.h, and issue 1668).
 const TOP_BIN_NS: f64 = ((1_u64 << 34) - (1 << 26)) as f64;
-/// Where that bin ends.
+/// End of that bin.
 const TOP_NS: f64 = (1_u64 << 34) as f64;
 
 /// From so many samples on, the sum of squares of their positions is beyond an `int`:

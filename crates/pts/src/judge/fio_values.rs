@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::error::JudgeError;
 
-/// What has to be a number, in a direction or in a table of latencies.
+/// Names of the fields that must be numbers, in a direction or in a table of latencies.
 const NUMBERS: [&str; 11] = [
     "io_bytes",
     "io_kbytes",

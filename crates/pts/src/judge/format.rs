@@ -9,16 +9,16 @@ use super::{crystal, diskspd, diskspd_xml, ezfio, fio_hist, fio_json, tkperf};
 pub struct Text {
     /// Its name, for what is said of it.
     pub file: String,
-    /// What is in it.
+    /// Its content.
     pub text: String,
 }
 
-/// Whose file it is; none when it is nobody's that is known.
+/// Format of the file; `None` when it is not a known one.
 pub fn format_of(text: &Text) -> Option<Format> {
     format_in(&text.file, &text.text)
 }
 
-/// Whose the file called `file` is, by its text.
+/// Format of the file called `file`, by its content and then its name.
 pub fn format_in(file: &str, is: &str) -> Option<Format> {
     // By what is in it before by its name: a log has nothing in it that says so.
     if fio_json::is_it(is) {

@@ -26,7 +26,7 @@ pub struct Given {
     pub(super) content: Content,
 }
 
-/// What is kept of a file.
+/// Content of a file, as kept in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Content {
     Text(String),
@@ -35,7 +35,7 @@ pub(super) enum Content {
 }
 
 impl Given {
-    /// Whose file it is; `None` when it is nobody's that is known.
+    /// Format of the file; `None` when it is not a known one.
     pub fn format(&self) -> Option<Format> {
         match &self.content {
             Content::Log(_) => Some(Format::FioLog),
@@ -147,7 +147,7 @@ fn text_of(bytes: Vec<u8>) -> String {
     text
 }
 
-/// What Windows programs save as "Unicode": UTF-16, in the order of bytes that its first two tell.
+/// Decodes the "Unicode" of Windows programs: UTF-16 in the byte order that its first two bytes give.
 fn utf16(bytes: &[u8]) -> Option<String> {
     let (read, rest): (fn([u8; 2]) -> u16, _) = match bytes {
         [0xff, 0xfe, rest @ ..] => (u16::from_le_bytes, rest),
@@ -159,7 +159,7 @@ fn utf16(bytes: &[u8]) -> Option<String> {
     Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
-/// What is read, with its length and hash.
+/// A reader that counts and hashes the bytes read.
 struct Hashed<'a> {
     input: &'a mut dyn BufRead,
     hasher: DefaultHasher,
@@ -210,7 +210,7 @@ mod tests {
         assert_ne!(of(b"1, 1, 1, 0, 0\n"), of(b"1, 2, 1, 0, 0\n"));
     }
 
-    // What Windows saves as Unicode is a text like any other.
+    // Files that Windows saves as Unicode are texts like any other.
     #[test]
     fn marks_of_encodings_are_no_part_of_a_text() {
         let log = taken("x_bw.1.log", b"\xef\xbb\xbf1, 1, 1, 0, 0\n", None).unwrap();

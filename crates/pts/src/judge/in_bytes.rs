@@ -11,13 +11,13 @@ use super::recorded::{Pattern, Recorded, Window};
 /// More than any drive is written in its life: figures of so many bytes are no figures.
 const BYTES_MAX: u64 = 1 << 60;
 
-/// What is known of the drive, and whose word it is.
+/// Size of the drive, and whether it was given or only inferred.
 struct Drive {
     bytes: u64,
     is_told: bool,
 }
 
-/// What the rule in bytes says of `recorded`.
+/// Answer of the rule in bytes for `recorded`.
 pub(super) fn answer(recorded: &Recorded, known: &Known) -> Answer {
     let Some(spans) = spans(recorded) else {
         return Answer::unprovable(
@@ -159,7 +159,7 @@ fn unknown_drive(recorded: &Recorded) -> Answer {
     Answer::unprovable(format!("the drive's size is not recorded{range}"), Command::NameCapacity)
 }
 
-/// What the detector takes for steady, unless something else stands against it.
+/// Answer for a series that the detector finds steady, unless other evidence contradicts it.
 fn accepted(
     recorded: &Recorded,
     known: &Known,

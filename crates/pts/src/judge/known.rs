@@ -1,10 +1,10 @@
-//! What is known of a drive from elsewhere than a result, and an answer that rests on it.
+//! Facts about a drive that are not in a result, and an answer that rests on them.
 
 use serde::Serialize;
 use stats::steady::State;
 use stats::{Proof, Remedy, Verdict};
 
-/// What the drive held before the first byte of the result.
+/// Content of the drive before the first byte of the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
@@ -17,14 +17,14 @@ pub enum Start {
     Unknown,
 }
 
-/// What is known from elsewhere than the files.
+/// Facts from outside the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Known {
     /// Bytes of the drive.
     pub drive_bytes: Option<u64>,
     /// The range that the result addressed is the whole drive.
     pub range_is_drive: bool,
-    /// What it held before.
+    /// Content of the drive before the result.
     pub start: Start,
     /// Its spare space, as a share of its capacity.
     pub over_provisioning: Option<f64>,
@@ -48,7 +48,7 @@ pub(super) struct Answer {
     pub(super) steady: Proof,
     pub(super) remedy: Option<Remedy>,
     pub(super) transient: Transient,
-    /// Where the drive is by the rule in bytes, where that was asked.
+    /// State of the drive by the rule in bytes, if that was applied.
     pub(super) state: Option<State>,
 }
 

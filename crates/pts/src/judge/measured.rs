@@ -1,15 +1,15 @@
-//! What a tool says of what it measured, in figures that can stand as a run beside runs of ours.
+//! Results of other tools, in figures that can become a run comparable with our own.
 
 use block::Nanos;
 use stats::LatencyHistogram;
 
 pub use super::joined::joined;
 
-/// What was asked of the tool, as far as its file tells; what it does not tell is `None`, and never a default that
-/// the file would not tell either.
+/// Options that the tool was given, as far as its file reports them; the others are `None`, and never a default that
+/// the file does not report either.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Asked {
-    /// What was measured, as the tool was told.
+    /// The target, as the tool was given it.
     pub target: Option<String>,
     /// How I/O was issued, such as `libaio`.
     pub engine: Option<String>,
@@ -29,7 +29,7 @@ pub struct Asked {
     pub duration: Option<Nanos>,
     /// Load before it.
     pub warm_up: Option<Nanos>,
-    /// What the random addresses were drawn from, where another run with the same draws the same.
+    /// Seed of the random addresses, if runs with the same seed draw the same ones.
     pub seed: Option<u64>,
     /// How often the whole was to be gone through.
     pub loops: Option<u64>,
@@ -40,7 +40,7 @@ pub struct Asked {
 /// One direction of one result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// Which way.
+    /// Its direction.
     pub way: Way,
     /// Bytes that were moved.
     pub bytes: Option<u64>,
@@ -58,7 +58,7 @@ pub struct Measured {
     pub latency: ToldLatency,
 }
 
-/// Which way the I/Os of a [`Measured`] went.
+/// Direction of the I/Os of a [`Measured`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Way {
     /// From the drive.
@@ -70,7 +70,7 @@ pub enum Way {
     Both,
 }
 
-/// What is told of latencies, in nanoseconds.
+/// Latencies that a tool reports, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToldLatency {
     /// Arithmetic mean.

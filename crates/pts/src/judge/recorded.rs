@@ -7,7 +7,7 @@ use stats::{Caveat, Remedy};
 use super::fio_cell::Cell;
 use super::measured::{Asked, Measured, ToldLatency};
 
-/// Whose result it is.
+/// Format of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
@@ -76,7 +76,7 @@ pub enum Pattern {
     Unknown,
 }
 
-/// What was asked of the drive.
+/// Load on the drive.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Load {
     /// In the tool's own words, such as `randwrite, 4k`.
@@ -90,7 +90,7 @@ pub struct Load {
 /// A number that the tool reports, which is what is judged.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
-    /// What it is, such as `write`.
+    /// Name of the figure, such as `write`.
     pub name: String,
     /// Its value.
     pub value: f64,
@@ -98,7 +98,7 @@ pub struct Figure {
     pub unit: &'static str,
 }
 
-/// What a value of a series counts.
+/// Quantity that the values of a series count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -128,7 +128,7 @@ pub struct Window {
     pub start_ns: u64,
     /// How long it is.
     pub duration_ns: u64,
-    /// What was written meanwhile; none where the series does not tell.
+    /// Bytes written in it; `None` where the series does not report them.
     pub written_bytes: Option<u64>,
     /// Mean in it, of all threads together.
     pub value: f64,
@@ -137,20 +137,20 @@ pub struct Window {
 /// How a result went on in time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
-    /// What its values count.
+    /// Quantity of its values.
     pub quantity: Quantity,
     /// In the order of time.
     pub windows: Vec<Window>,
     /// Files of threads that were added up.
     pub threads: u64,
-    /// What it was read from, such as `bandwidth log`.
+    /// Kind of its source, such as `bandwidth log`.
     pub source: &'static str,
-    /// What the same job wrote before the first window.
+    /// Bytes that the same job wrote before the first window.
     pub skipped_bytes: u64,
 }
 
 impl Series {
-    /// What was written in all of it; none where some window does not tell.
+    /// Total of the bytes written; `None` if any window does not report them.
     pub fn written_bytes(&self) -> Option<u64> {
         self.windows
             .iter()
@@ -161,18 +161,18 @@ impl Series {
 /// Rounds as the SNIA's rule has them: one value of the tracking variable each.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rounds {
-    /// What is tracked, such as `4k random writes, IOPS`.
+    /// The tracked value, such as `4k random writes, IOPS`.
     pub tracked: String,
     /// A value a round.
     pub values: Vec<f64>,
-    /// What each round wrote, where that can be told.
+    /// Bytes written in each round, where known.
     pub written_bytes: Option<Vec<u64>>,
 }
 
-/// What fio's own detection of a steady state was asked, and what it said.
+/// Settings and result of fio's own detection of a steady state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FioSteadyState {
-    /// What it looked at: `iops`, `bw` or `lat`, with `_slope` or not.
+    /// Criterion: `iops`, `bw` or `lat`, with `_slope` or not.
     pub criterion: String,
     /// The limit that it was given; in percent of the mean where `percent` says so.
     pub limit: f64,
@@ -184,7 +184,7 @@ pub struct FioSteadyState {
     pub duration_s: f64,
     /// Time between two samples.
     pub interval_s: f64,
-    /// What it said.
+    /// Its result.
     pub attained: bool,
     /// The slope that it reports, in the unit of the samples, a sample.
     pub reported_slope: Option<f64>,
@@ -213,7 +213,7 @@ impl FioSteadyState {
     }
 }
 
-/// What the tool said of the steady state.
+/// The tool's own claim of a steady state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
@@ -221,12 +221,12 @@ pub enum Claim {
     Fio(FioSteadyState),
     /// TKperf's, by the SNIA's rule.
     Tkperf {
-        /// What it said.
+        /// Its result.
         reached: bool,
     },
 }
 
-/// What came before the first I/O of the result, as far as the result itself tells.
+/// State before the first I/O of the result, as far as the result itself reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Before {
     /// Bytes that the same tool is known to have written to the same range before it.
@@ -240,36 +240,36 @@ pub struct Before {
 pub struct Recorded {
     /// Its name, such as a job's.
     pub name: String,
-    /// Whose it is.
+    /// Its format.
     pub format: Format,
-    /// What it was read from.
+    /// The files it was read from.
     pub files: Vec<String>,
     /// The version that the tool tells of itself.
     pub tool_version: Option<String>,
-    /// What was asked for.
+    /// Its load.
     pub load: Load,
     /// Bytes of the range that was addressed.
     pub range_bytes: Option<u64>,
     /// Bytes of the drive, where the result tells them.
     pub drive_bytes: Option<u64>,
-    /// What came before.
+    /// State before it.
     pub before: Before,
-    /// What was written in all.
+    /// Bytes written in total.
     pub written_bytes: Option<u64>,
-    /// What the tool reports.
+    /// Figures that the tool reports.
     pub figures: Vec<Figure>,
     /// How it went on in time.
     pub series: Option<Series>,
     /// Rounds, where the tool works in rounds.
     pub rounds: Option<Rounds>,
-    /// What the tool said itself.
+    /// The tool's own claim of a steady state.
     pub claim: Option<Claim>,
-    /// What is doubtful about it whatever its state was.
+    /// Doubts about it, independent of its state.
     pub caveats: Vec<Caveat>,
-    /// What was asked for, in terms that a run of ours has too.
+    /// Options of the tool, in terms that a run of ours has too.
     #[serde(skip)]
     pub asked: Asked,
-    /// What can stand as a run beside ours: by direction, where the tool keeps them apart.
+    /// Figures that can become a run comparable with our own: by direction, where the tool separates them.
     #[serde(skip)]
     pub measured: Vec<Measured>,
     /// Latencies of reads and writes together, where the tool tells them beside those of each: percentiles of both cannot be

@@ -94,8 +94,8 @@ fn step_ms(logs: &[&Log], per_io: bool, first: u64, last: u64) -> Option<u64> {
     Some(gaps.get(gaps.len() / 2).copied().unwrap_or(last).max(1))
 }
 
-/// Where the series ends. Threads that stop within a window or two of each other stopped together, and what is
-/// after the first of them is a window that not all have filled; threads that stop at other times are jobs that do.
+/// The end of the series. Threads that stop within two windows of each other stopped together, and after the first of
+/// them comes a window that not all have filled; threads that stop further apart are jobs of different lengths.
 fn end_ms(logs: &[&Log], step: u64) -> Option<u64> {
     let ends = || logs.iter().filter_map(|log| Some(log.sums.span_ms?.1));
     let (least, greatest) = (ends().min()?, ends().max()?);
@@ -126,7 +126,7 @@ pub(super) fn unsure_share(logs: &[&Log]) -> f64 {
     if all > 0.0 { (unsure / all).min(1.0) } else { 0.0 }
 }
 
-/// What was done, as amounts over time: bytes of a log of bandwidth, else I/Os.
+/// Amounts over time: bytes for a bandwidth log, I/Os for others.
 fn pieces(log: &Log, begin: u64, step: u64) -> Vec<Piece> {
     let mut before: [f64; 3] = [begin as f64; 3];
     let mut pieces = Vec::with_capacity(log.sums.entries.len());

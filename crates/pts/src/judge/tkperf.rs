@@ -115,7 +115,7 @@ fn claim(file: &str, test: &Element) -> Result<Option<Claim>, JudgeError> {
     Ok(reached.flatten().map(|reached| Claim::Tkperf { reached }))
 }
 
-/// What TKperf reports is the mean of the window that it ended with.
+/// Figure that TKperf reports: the mean of the window that it ended with.
 fn reported(values: &[f64], unit: &'static str) -> Vec<Figure> {
     let window = values.len().checked_sub(snia::WINDOW_ROUNDS).and_then(|from| values.get(from..));
     let mean = window.map(|window| window.iter().sum::<f64>() / window.len() as f64);
@@ -144,7 +144,7 @@ fn iops(file: &str, test: &Element) -> Result<Recorded, JudgeError> {
     Ok(result)
 }
 
-/// What a round of the IOPS test wrote: IOPS of each cell are of both directions, in the shares of its mix.
+/// Bytes written in a round of the IOPS test: IOPS of each cell are of both directions, in the shares of its mix.
 fn round_bytes(round: &[Vec<f64>], seconds: f64) -> u64 {
     let rows = round.iter().zip(IOPS_MIXES);
     let bytes = rows.flat_map(|(row, reads)| {

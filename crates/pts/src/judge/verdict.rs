@@ -1,4 +1,4 @@
-//! What can be shown of a result: three rules beside each other, and the answer that follows.
+//! Verdict on a result: three rules beside each other, and the answer that follows.
 //!
 //! The SNIA's rule and fio's count time, and a freshly purged drive is flat for minutes or hours: that they pass is
 //! reported, and proves nothing. The answer rests on the rule in bytes, and on it alone.
@@ -12,7 +12,7 @@ use super::in_bytes;
 use super::known::{Answer, Known, Transient};
 use super::recorded::{Claim, FioSteadyState, Pattern, Recorded, Series};
 
-/// Whose rule.
+/// Name of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleName {
@@ -35,10 +35,10 @@ impl RuleName {
     }
 }
 
-/// What one rule says.
+/// Finding of one rule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RuleSays {
-    /// Whose rule.
+    /// The rule.
     pub rule: RuleName,
     /// Whether it holds, and why.
     pub says: Proof,
@@ -51,7 +51,7 @@ pub struct Judged {
     pub recorded: Recorded,
     /// Whether the drive was in a steady state when it was measured: proven, refuted or unprovable.
     pub steady: Proof,
-    /// What would prove it; none when it is proven.
+    /// The evidence that would prove it; `None` when it is proven.
     #[serde(skip)]
     pub remedy: Option<Remedy>,
     /// The remedy as a sentence, once it is written.
@@ -63,11 +63,11 @@ pub struct Judged {
     /// Its values.
     #[serde(skip_serializing_if = "Values::is_empty")]
     pub remedy_values: Values,
-    /// What each rule says.
+    /// Findings of all rules.
     pub rules: Vec<RuleSays>,
     /// Whether the figure has the way there in it.
     pub transient: Transient,
-    /// Where the drive is by the rule in bytes, which the evidence names too; none where that rule was not asked.
+    /// State of the drive by the rule in bytes, also named in the evidence; `None` if that rule was not applied.
     #[serde(skip)]
     pub state: Option<State>,
 }

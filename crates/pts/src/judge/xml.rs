@@ -11,7 +11,7 @@ pub(super) struct Element {
     pub(super) line: u64,
     /// Its text, without that of elements in it.
     pub(super) text: String,
-    /// What is in it.
+    /// The elements in it.
     pub(super) children: Vec<Element>,
 }
 

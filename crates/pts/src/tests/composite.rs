@@ -49,7 +49,7 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body, test: Test) -> Result<(), Halt>
     Ok(())
 }
 
-/// What is being measured.
+/// The workload being measured.
 struct Work {
     load: Load,
     composite: Vec<BlockShare>,

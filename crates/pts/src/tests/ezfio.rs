@@ -26,7 +26,7 @@ const THREADS: [u16; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 const POINT_MINUTES: f64 = 2.0;
 const LONG_MINUTES: u32 = 20;
 
-/// What a point issues.
+/// Load of one measuring point.
 struct Point {
     block: Bytes,
     read_percent: u8,

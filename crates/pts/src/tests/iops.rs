@@ -25,7 +25,7 @@ const BLOCKS: [Bytes; 8] = [
     Bytes::kib(4),
     Bytes(512),
 ];
-/// What steady state is judged by.
+/// Reads in percent and block size of the load by which steady state is judged.
 const TRACKED: (u8, Bytes) = (0, Bytes::kib(4));
 
 /// Runs it.

@@ -52,7 +52,7 @@ pub(crate) fn sequential(
     Ask { address, ..random(options, block, read_percent, stop) }
 }
 
-/// Where random writes go, after `taken` of them.
+/// Addresses of random writes, after `taken` of them.
 pub(crate) fn addresses(options: &Options, taken: u64) -> Address {
     let order = |replayed| Address::Permutation { seed: options.seed >> 1, from: taken, replayed };
     match options.addresses {
@@ -69,7 +69,7 @@ pub(crate) fn addresses(options: &Options, taken: u64) -> Address {
     }
 }
 
-/// What a series of samples looks like as a table: a row a stretch.
+/// A series of samples as a table: one row per stretch.
 pub(crate) struct Samples {
     table: Table,
     range_bytes: f64,

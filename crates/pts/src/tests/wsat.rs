@@ -78,7 +78,7 @@ pub fn run(desk: &mut Desk<'_>, body: &mut Body) -> Result<(), Halt> {
     let stop = desk.minutes(LOGGED_MINUTES);
     let blocks = composite_blocks(desk.block_min());
     let made = desk.stretch(&ask(desk, load, taken, stop, &blocks))?;
-    // What is measured after an acceptance may void it.
+    // Later measurements may void an acceptance.
     tracker.see(&made, true);
     tracker.tell(body);
     logged(body, &made, load);
@@ -94,7 +94,7 @@ fn logged(body: &mut Body, made: &Made, load: Load) {
     body.tables.insert("percentiles".to_owned(), percentiles(&title, latencies));
 }
 
-/// What the writes were worth as preconditioning.
+/// Rates the writes as preconditioning: coverage, acceptance and the reason for it.
 fn finish_stage(
     stage: &mut crate::body::Preconditioning,
     options: &Options,

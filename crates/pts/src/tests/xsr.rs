@@ -15,7 +15,7 @@ use crate::window::Window;
 const HOURS: [u32; 3] = [8, 6, 8];
 /// Samples after which the run can be gone on with.
 const WHOLE_EVERY: u32 = 30;
-/// What the specification leaves to the operator.
+/// Queue depth, which the specification leaves to the operator.
 const DEPTH: u16 = 32;
 
 /// Runs it.

@@ -32,7 +32,7 @@ struct Shown {
 fn shown() -> impl Strategy<Value = Shown> {
     let ways = prop::sample::select(&[Way::Read, Way::Write, Way::Both]);
     let load = (any::<bool>(), 0..14_u32, 1..513_u16, 1..65_u16, ways);
-    // What was not run is shown as 0 and is no result.
+    // A test that was not run is shown as 0 and is not a result.
     let mb_s = prop_oneof![1 => Just(0), 9 => 1..100_000_000_u64];
     (load, mb_s, 1..100_000_000_u64, 1..100_000_000_u64).prop_map(|(load, mb_s, iops, us)| Shown {
         is_random: load.0,

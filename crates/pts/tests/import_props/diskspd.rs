@@ -330,7 +330,7 @@ impl Span {
             let bytes = ios * self.block;
             prop_assert_eq!(found.way, way);
             prop_assert_eq!((found.bytes, found.ios), (Some(bytes), Some(ios)));
-            // What the hundredths leave open: of a figure that is told, or of the time that others are made of.
+            // Tolerance for the hundredths: of a printed figure, or of the time from which others are computed.
             let seconds = self.time_ms as f64 / 1e3;
             let open = if version == Version::Xml { 0.0051 / (seconds - 0.0051) } else { 0.0 };
             let (rate, iops) = (bytes as f64 / seconds, ios as f64 / seconds);

@@ -10,7 +10,7 @@ use super::{cut, cut_is_no_part, ended, near, read_one, shares};
 /// How a version of fio, and its options, write a line.
 #[derive(Clone, Copy, Debug)]
 struct Form {
-    /// What stands behind the block size: nothing in version 2, then the priority, offset and time of issue.
+    /// Columns after the block size: none in version 2, then the priority, offset and time of issue.
     behind: &'static str,
     separator: &'static str,
     has_greatest: bool,

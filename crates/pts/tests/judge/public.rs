@@ -128,7 +128,7 @@ fn only_runs_of_one_job_one_after_the_other_are_rounds() {
     mixed.extend(some(4, "randread", 65));
     let results = rounds(read(&mixed).unwrap());
     assert_eq!(results.len(), 2);
-    // Who draws other addresses each time is not warned.
+    // Jobs that draw other addresses each time get no warning.
     assert!(results.iter().all(|result| caveats(result, "each_round_the_same").is_empty()));
     mixed.reverse();
     let values = |results: &[Recorded]| results[0].rounds.as_ref().unwrap().values.len();

@@ -12,7 +12,7 @@ use crate::load::{Load, issue};
 
 const UNIT: u64 = 4096;
 
-/// Which logs are written.
+/// Logs to write.
 #[derive(Clone, Copy, Debug)]
 enum Logs {
     /// One thread's bandwidth, in windows.
@@ -141,7 +141,7 @@ fn each_case_is_told_rightly_and_no_fresh_plateau_is_steady() {
         let start = match case.state {
             "fresh" => Start::Purged,
             "filled" => Start::Filled,
-            // What nobody knows: half a fill of a steady drive is as flat as that of a fresh one.
+            // Any other start is unknown: half a fill of a steady drive is as flat as that of a fresh one.
             _ => Start::Unknown,
         };
         let known = Known {
