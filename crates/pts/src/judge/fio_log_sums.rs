@@ -1,8 +1,8 @@
 //! Totals of a fio log, in bounded memory however long it is.
 //!
-//! Of a log with a line for each I/O: counts, bytes and a histogram, and amounts in cells of time. When there are too many
-//! cells, each two become one of twice the length, so that bins of whole cells stay exact. Of a log of windows: the windows;
-//! when there are too many, each two become one.
+//! For a log with a line for each I/O: counts, bytes and a histogram, and amounts in cells of time. When there are too many
+//! cells, each pair becomes one of twice the length, so that bins of whole cells stay exact. For a log of windows: the
+//! windows; when there are too many, each pair becomes one.
 
 use std::collections::BTreeMap;
 

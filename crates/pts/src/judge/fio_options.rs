@@ -1,7 +1,7 @@
 //! fio's options, as its JSON reports them: `global options` and `job options`.
 //!
 //! Options that were given without a value (`--norandommap`, `--time_based`) are not in the JSON at all (seen with
-//! fio 3.33). That one is absent says therefore nothing, and what depends on it is not known.
+//! fio 3.33). Therefore the absence of an option means nothing, and what depends on it is unknown.
 
 use serde_json::{Map, Value};
 

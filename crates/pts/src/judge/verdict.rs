@@ -1,7 +1,7 @@
 //! Verdict on a result: three rules beside each other, and the answer that follows.
 //!
-//! The SNIA's rule and fio's count time, and a freshly purged drive is flat for minutes or hours: that they pass is
-//! reported, and proves nothing. The answer rests on the rule in bytes, and on it alone.
+//! The SNIA's rule and fio's count time, and a freshly purged drive is flat for minutes or hours: a pass is
+//! reported, but proves nothing. The answer rests on the rule in bytes, and on it alone.
 
 use serde::Serialize;
 use stats::remedy::{Command, Values};
