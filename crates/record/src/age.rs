@@ -1,4 +1,4 @@
-//! Which of two runs is the newer one.
+//! Order of runs by age.
 //!
 //! The order of creation decides, which the runs directory keeps ([`store::ORDER`]): a clock that was years ahead once must not
 //! leave its run the newest for years. Runs that the order does not know were imported, or made before it was kept.
@@ -17,7 +17,7 @@ use crate::files::Files;
 use crate::store::{self, ORDER, RECORD};
 use crate::{RecordError, RunId};
 
-/// What of `record.json` tells when a run began.
+/// The field of `record.json` with the time at which a run began.
 #[derive(Deserialize)]
 struct Begun {
     #[serde(default)]

@@ -11,7 +11,7 @@ use crate::{Announced, RunId};
 /// A result with what is known about its making.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Document<B> {
-    /// Where, when and by what it was made.
+    /// Origin of the result: machine, date and program.
     pub envelope: Envelope,
     /// The result.
     pub body: B,
@@ -29,7 +29,7 @@ impl<B: Serialize> Document<B> {
     }
 }
 
-/// Where, when and by what a result was made.
+/// Origin of a result: machine, date and program.
 ///
 /// Fields that came later are optional, so that the documents of older versions are still read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ pub struct Envelope {
     pub binary: Option<Binary>,
     /// The arguments, program name left out.
     pub arguments: Vec<String>,
-    /// Which drive it was, in the words of whoever measured it: what a resumed run is held against.
+    /// Identity of the drive, as the measuring program describes it; a resumed run is compared with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<Value>,
     /// Runs that it was made of, in the order in which they were made; none of most.
@@ -69,12 +69,12 @@ pub struct Host {
     pub kernel: String,
     /// CPUs that this process may use.
     pub cpus: usize,
-    /// What the machine is.
+    /// The machine's hardware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
 }
 
-/// What a machine is. `None` is "it does not tell".
+/// Hardware of a machine. `None` where the machine does not report it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// Model of its CPUs, as the kernel names it.
@@ -98,7 +98,7 @@ pub struct Binary {
 mod tests {
     use super::*;
 
-    /// What version 0.1 printed: a change that cannot read it orphans every result kept so far.
+    /// A document of version 0.1: a change that cannot read it orphans every result kept so far.
     const OLD: &str = r#"{
         "envelope": {
             "schema": "drivescope.mark/1", "date": "2023-11-14T22:13:20Z",

@@ -1,4 +1,4 @@
-//! What is said of a run while it is made: the caller's side of the journal.
+//! Entries that the caller records while a run is made: the caller's side of the journal.
 
 use block::{Bytes, Op, UnixNanos};
 use serde::{Deserialize, Serialize};
@@ -6,17 +6,17 @@ use serde_json::Value;
 
 use crate::{Envelope, RunId};
 
-/// What is known of a run before its first step.
+/// Facts about a run that are known before its first step.
 #[derive(Clone, Debug)]
 pub struct Head {
-    /// Where, when and by what it is made; also the run's name.
+    /// Origin of the run: machine, date and program; also its name.
     pub envelope: Envelope,
     /// When it begins. The run's name tells the second alone, and which of two runs of one second is the
     /// newer one takes more.
     pub begun: UnixNanos,
     /// The plan in its text form.
     pub plan: String,
-    /// What the caller needs to go on with the run or to repeat it; opaque here, but that the index
+    /// Data by which the caller can resume or repeat the run; opaque here, except that the index
     /// shows its members `verb`, `target` and `drive`, where they are text, until the run ends, and that
     /// a member `bare` means that the run was imported as a document alone.
     pub setup: Value,
@@ -53,7 +53,7 @@ pub struct StepEntry {
     pub position: u32,
     /// The step's name.
     pub step: String,
-    /// Which repetition of the step, from 0.
+    /// Repetition of the step, from 0.
     pub run: u32,
     /// False for a run that is made to warm up and not judged.
     pub counted: bool,
@@ -61,7 +61,7 @@ pub struct StepEntry {
     pub series: Vec<PhaseSeries>,
     /// Latencies, per phase and operation.
     pub histograms: Vec<PhaseHistogram>,
-    /// What the instrument computed; opaque here.
+    /// Figures that the instrument computed; opaque here.
     pub figures: Value,
 }
 
@@ -107,13 +107,13 @@ pub struct PhaseHistogram {
 pub struct SampleRow {
     /// The step's name.
     pub step: String,
-    /// Which repetition of the step, from 0.
+    /// Repetition of the step, from 0.
     pub run: u32,
     /// Logical submitter.
     pub submitter: u16,
-    /// What it did.
+    /// The operation.
     pub op: Op,
-    /// Where it started on the target.
+    /// Its first byte on the target.
     pub offset: Bytes,
     /// How much was transferred.
     pub len: Bytes,
@@ -151,10 +151,10 @@ impl State {
     }
 }
 
-/// What a list of runs shows of one; kept small.
+/// Summary of a run in a list of runs; kept small.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// What the user called it: `mark`.
+    /// The verb that the user called: `mark`.
     pub verb: String,
     /// The target as the user named it.
     pub target: String,
@@ -164,12 +164,12 @@ pub struct Summary {
     pub headline: String,
 }
 
-/// What an ended run left.
+/// Result of ending a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saved {
     /// The run.
     pub id: RunId,
-    /// Where it is.
+    /// Its directory.
     pub dir: std::path::PathBuf,
     /// How it ended.
     pub state: State,

@@ -14,7 +14,7 @@ pub enum RecordError {
     /// A file operation failed.
     #[error("{}: cannot {action}: {source}{}", path.display(), remedy(source))]
     Io {
-        /// What was tried, as the end of "cannot …".
+        /// The attempted action, as the end of "cannot …".
         action: &'static str,
         /// On which file or directory.
         path: PathBuf,
@@ -29,13 +29,13 @@ pub enum RecordError {
     Stopped {
         /// The run.
         id: RunId,
-        /// Where it is.
+        /// Its directory.
         dir: PathBuf,
         /// Steps that are on disk.
         steps: u32,
         /// Position and name of the last of them.
         until: Option<(u32, String)>,
-        /// What failed.
+        /// The first failure.
         cause: String,
     },
     /// The journal of a run would grow beyond what is read back.
@@ -67,7 +67,7 @@ pub enum RecordError {
         path: PathBuf,
         /// Line in it, from 1.
         line: Option<u64>,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
     /// Files of a run are no longer what they were when it began or ended.
@@ -78,7 +78,7 @@ pub enum RecordError {
     Altered {
         /// The run.
         id: RunId,
-        /// Which files, and how.
+        /// The altered files, each with the kind of change.
         files: Vec<String>,
     },
     /// A newer drivescope wrote it.
@@ -86,7 +86,7 @@ pub enum RecordError {
     Newer {
         /// The file.
         path: PathBuf,
-        /// What it says it is.
+        /// The schema that it states.
         schema: String,
         /// The newest that is understood.
         newest: &'static str,
@@ -100,7 +100,7 @@ pub enum RecordError {
     /// No run has this name.
     #[error("no run in {} is called {name:?}; the newest are {}", dir.display(), list(newest))]
     Unknown {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
         /// The runs directory.
         dir: PathBuf,
@@ -110,9 +110,9 @@ pub enum RecordError {
     /// More than one run has a name that begins so.
     #[error("{name:?} could be {}; give more of the name", list(candidates))]
     Ambiguous {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// Which runs it could be.
+        /// The newest runs whose names begin so.
         candidates: Vec<RunId>,
     },
     /// Another process is writing the run.
@@ -130,7 +130,7 @@ pub enum RecordError {
     /// A run of this name is there already.
     #[error("{}: is there already, with other content; move one of the two away", dir.display())]
     Exists {
-        /// Where.
+        /// Directory of that run.
         dir: PathBuf,
     },
     /// There is nothing to go on with.
@@ -147,12 +147,12 @@ pub enum RecordError {
         /// The run.
         id: RunId,
     },
-    /// What is to be imported is not what it should be. Nothing was imported.
+    /// The file to import is not valid. Nothing was imported.
     #[error("{}: {what}; nothing was imported", path.display())]
     Archive {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The fault, and its place.
         what: String,
     },
     /// The output of an export failed.
@@ -161,7 +161,7 @@ pub enum RecordError {
     /// The document has a form that JSON does not.
     #[error("cannot write the {what} as JSON: {source}")]
     Json {
-        /// Which part.
+        /// The part that failed.
         what: &'static str,
         /// Why not.
         source: serde_json::Error,

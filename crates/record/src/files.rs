@@ -63,12 +63,12 @@ pub trait Files: Clone {
     /// # Errors
     /// The kernel's answer.
     fn make_dir(&self, dir: &Path) -> io::Result<()>;
-    /// What is in a directory, in any order.
+    /// Lists the entries of a directory, in any order.
     ///
     /// # Errors
     /// The kernel's answer.
     fn list(&self, dir: &Path) -> io::Result<Vec<Entry>>;
-    /// What is at a path; links are not followed.
+    /// Returns the metadata of a path; links are not followed.
     ///
     /// # Errors
     /// The kernel's answer.
@@ -110,11 +110,11 @@ pub trait OutFile: Write + Send {
 pub struct Entry {
     /// The name; one that is no UTF-8 has its odd bytes replaced, and so is no name of ours.
     pub name: String,
-    /// What it names.
+    /// Kind of the entry.
     pub kind: Kind,
 }
 
-/// What a name stands for.
+/// Kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A regular file.
@@ -125,10 +125,10 @@ pub enum Kind {
     Other,
 }
 
-/// What is known of a path without opening it.
+/// Metadata of a path, known without opening it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Length in bytes.
     pub len: u64,
@@ -286,7 +286,7 @@ mod tests {
             RealFiles.lock(&path, false).unwrap().is_none(),
             "it locks against this process, too"
         );
-        // What a forked child has: the same opening of the file, which keeps a lock that is only closed.
+        // The descriptor of a forked child: the same opening of the file, which keeps a lock that is only closed.
         let childs = lock.0.try_clone().unwrap();
         drop(lock);
         assert!(RealFiles.lock(&path, false).unwrap().is_some());

@@ -1,4 +1,4 @@
-//! What the tests inside of this crate record.
+//! Records for the tests inside this crate.
 
 use block::UnixNanos;
 use serde_json::{Value, json};

@@ -28,14 +28,14 @@ const TABLE: &str = "CREATE TABLE runs (
     bytes INTEGER NOT NULL, stamp TEXT NOT NULL, begun_ns INTEGER
 ) STRICT";
 
-/// What a list shows of one run.
+/// One run in a list of runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// Its name.
     pub id: RunId,
     /// RFC 3339, UTC.
     pub date: String,
-    /// What the user called it.
+    /// The verb that the user called.
     pub verb: String,
     /// The target as the user named it.
     pub target: String,
@@ -57,7 +57,7 @@ pub struct Row {
     pub steps_known: Option<u32>,
     /// The result, in one line.
     pub headline: String,
-    /// What it takes on disk.
+    /// Size on disk.
     pub bytes: Bytes,
 }
 
@@ -66,11 +66,11 @@ pub struct Row {
 pub struct Listing {
     /// Newest first.
     pub runs: Vec<Row>,
-    /// What is there and cannot be read, and why; newest first.
+    /// Runs that cannot be read, with the reason; newest first.
     pub unreadable: Vec<(PathBuf, String)>,
 }
 
-/// What the index keeps of a run.
+/// Index entry of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Kept {
     row: Row,
@@ -81,7 +81,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// What the run's files take on disk.
+    /// Size of the run's files on disk.
     pub(crate) fn bytes(&self) -> Bytes {
         self.row.bytes
     }
@@ -166,7 +166,7 @@ fn live<F: Files>(files: &F, dir: &Path, row: &Row) -> Row {
     Row { live, ..row.clone() }
 }
 
-/// What the directory of a run says of it.
+/// Reads the index entry of a run from its directory.
 pub(crate) fn read_row<F: Files>(files: &F, dir: &Path, id: &RunId) -> Result<Kept, RecordError> {
     load::settled(files, dir, |end| row(files, dir, id, end))
 }

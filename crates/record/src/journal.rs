@@ -20,7 +20,7 @@ const OPEN: &str = "{\"crc32\":\"";
 const MIDDLE: &str = "\",\"entry\":";
 const CLOSE: &str = "}\n";
 
-/// What a line says, and its position in the journal.
+/// Content of a line, with its position in the journal.
 #[derive(Serialize)]
 struct Numbered<'a> {
     seq: u64,
@@ -28,7 +28,7 @@ struct Numbered<'a> {
     what: What<'a>,
 }
 
-/// What can be recorded.
+/// Entry of the journal.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum What<'a> {
@@ -36,7 +36,7 @@ pub(crate) enum What<'a> {
     Step(&'a StepEntry),
     /// Anything else that the caller wants kept.
     Note {
-        /// What sort of thing.
+        /// Kind of the note.
         kind: &'a str,
         /// The thing.
         payload: &'a Value,
@@ -81,7 +81,7 @@ struct Lost {
     why: String,
 }
 
-/// What counting takes of an entry.
+/// The fields of an entry that counting needs.
 #[derive(Deserialize)]
 struct Glance {
     seq: u64,
@@ -229,7 +229,7 @@ impl Lines {
         Ok(taken)
     }
 
-    /// What is wrong with the line that was taken last.
+    /// Returns an error for the line that was taken last.
     fn damaged(&self, what: impl Into<String>) -> RecordError {
         RecordError::Damaged {
             path: self.path.clone(),
@@ -239,7 +239,7 @@ impl Lines {
     }
 }
 
-/// What is in a journal.
+/// Counts of a journal's entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Count {
     /// Its entries.

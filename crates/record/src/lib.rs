@@ -1,7 +1,7 @@
-//! What stays of a run, so that it can be trusted years later, by people without drivescope.
+//! Records of runs, which can be trusted years later, by people without drivescope.
 //!
 //! [`Runs`] is a directory of runs; [`RunWriter`] writes one, step by step; [`Run`] is one that was read.
-//! What an instrument found is JSON of any form here.
+//! The results of an instrument are JSON of any form here.
 //!
 //! # A run's directory
 //! | file | what it is | written |

@@ -19,13 +19,13 @@ use crate::{Envelope, RecordError, RunId, SamplesFormat, State, StepEntry, Summa
 pub struct Run {
     /// Its name.
     pub id: RunId,
-    /// Where it is.
+    /// Its directory.
     pub dir: PathBuf,
-    /// Where, when and by what it was made.
+    /// Its origin: machine, date and program.
     pub envelope: Envelope,
     /// The plan in its text form; empty when only a document was imported.
     pub plan: String,
-    /// What its maker left to repeat it.
+    /// Data by which its maker can repeat it.
     pub setup: Value,
     /// How it ended, if it did.
     pub state: State,
@@ -33,7 +33,7 @@ pub struct Run {
     pub steps: Vec<StepEntry>,
     /// Positions in its schedule, as far as known.
     pub steps_known: Option<u32>,
-    /// What else was noted, as kind and payload, in the order noted.
+    /// Other notes, as kind and payload, in the order recorded.
     pub notes: Vec<(String, Value)>,
     /// The document, once it has ended.
     pub document: Option<Value>,
@@ -117,7 +117,7 @@ pub(crate) struct Found {
     pub entries: u64,
     /// Bytes of them.
     pub whole_bytes: u64,
-    /// What its plan, envelope and setup were.
+    /// Checksums of its plan, envelope and setup, from its beginning.
     pub sums: Option<Sums>,
 }
 
@@ -350,7 +350,7 @@ fn run(dir: &Path, whole: Whole, samples: Vec<PathBuf>, torn: u64) -> Run {
             Said::SamplesLost { position, why } => drop(lost.insert(position, why)),
         }
     }
-    // What was lost at first may have been written later.
+    // Single I/Os that were lost at first may have been written later.
     let is_there = |position| {
         let name = whole.record.samples.map(|format| sample_name(position, format));
         name.is_some_and(|name| samples.iter().any(|path| path.ends_with(&name)))
@@ -387,7 +387,7 @@ pub(crate) fn told(record: &RecordFile, end: Option<&End>) -> (State, Option<u32
     }
 }
 
-/// What is said of a run in short.
+/// The summary of a run: that of its end, or else one made of its setup.
 pub(crate) fn summary(setup: &Value, end: Option<&End>) -> Summary {
     let text = |name: &str| setup[name].as_str().unwrap_or_default().to_owned();
     end.map(|end| end.summary.clone()).unwrap_or_else(|| Summary {
@@ -424,7 +424,7 @@ pub(crate) fn sample_name(position: u32, format: SamplesFormat) -> String {
     format!("{position:04}.{}", format.extension())
 }
 
-/// What a file of JSON says, or a word on what is wrong with it.
+/// Parses the content of a JSON file; an error states the fault.
 pub(crate) fn json_of<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, RecordError> {
     serde_json::from_slice(bytes).map_err(|error| {
         let what = if error.is_data() { "is not what it should be" } else { "is not JSON" };

@@ -21,7 +21,7 @@ pub const ORIGINALS: &str = "drivescope.originals/1";
 
 const DATA: &str = ".data";
 const DESCRIPTION: &str = ".json";
-/// What is done with a piece of data and its offset.
+/// Callback for a piece of data and its offset.
 type Each<'a, E> = dyn FnMut(u64, &[u8]) -> Result<(), E> + 'a;
 
 /// Longest place: what is read at a time when data is put back.
@@ -36,13 +36,13 @@ pub struct Originals {
     pub schema: String,
     /// The run that overwrote it.
     pub run_id: RunId,
-    /// What was probed, by its absolute name.
+    /// Absolute name of the target that was probed.
     pub target: String,
     /// Identity of the drive.
     pub drive: Value,
-    /// What the stamps written in its place were made of.
+    /// Salt of the stamps written in its place.
     pub salt: u64,
-    /// Where it belongs: offset and length in bytes, in the order of the data.
+    /// Places of the data on the drive: offset and length in bytes, in the order of the data.
     pub places: Vec<(u64, u64)>,
     /// The file with the data.
     pub data: PathBuf,

@@ -34,7 +34,7 @@ pub(crate) fn remove<F: Files>(
     let name = aside.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let Some(id) = name.strip_prefix(REMOVED) else { return Ok(Some(aside.to_owned())) };
     let rest = dir.join(format!("{id}{REST}"));
-    // Where there is one of this name, both stay.
+    // If that name is taken, both directories stay.
     let renamed = files.rename(aside, &rest).and_then(|()| files.sync_dir(dir));
     Ok(Some(if renamed.is_ok() { rest } else { aside.to_owned() }))
 }

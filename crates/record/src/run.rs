@@ -42,7 +42,7 @@ pub struct RunWriter<F: Files = RealFiles> {
     /// How many there can be, and whether something was refused since there would have been more.
     journal_bytes_max: u64,
     is_full: bool,
-    /// What is still to be done before anything of a run that goes on may change.
+    /// Work to be done before anything of a resumed run may change.
     reopen: Option<Reopen>,
     /// True when it goes on with nothing.
     is_new: bool,
@@ -157,7 +157,7 @@ impl<F: Files> RunWriter<F> {
         if store::remove_if(&self.files, &dir.join(END))? {
             self.files.sync_dir(dir).map_err(RecordError::io("sync it", dir))?;
         }
-        // What was made from the journal as it was is made again at the next end.
+        // Files made from the journal as it was are made again at the next end.
         for name in [SUMS, SERIES, HISTOGRAMS] {
             store::remove_if(&self.files, &dir.join(name))?;
         }
@@ -176,7 +176,7 @@ impl<F: Files> RunWriter<F> {
         &self.id
     }
 
-    /// Where it is.
+    /// The run's directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -373,7 +373,7 @@ impl<F: Files> RunSink for RunWriter<F> {
     }
 }
 
-/// What would not be read back is not written.
+/// Error for a piece that is not written, since it is too large to be read back.
 fn too_large(path: &Path, bytes: usize, most: u64) -> RecordError {
     let why = format!("{bytes} bytes in one piece, and at most {most} are read back");
     RecordError::io("write it", path)(io::Error::new(io::ErrorKind::FileTooLarge, why))
@@ -471,7 +471,7 @@ fn write_samples<F: Files>(
         .and_then(|mut file| file.sync().map_err(RecordError::io("sync it", &part)))
         .and_then(|()| store::put(files, dir, &part, &name));
     if written.is_err() {
-        // What is left is recognised by its name.
+        // A leftover file is recognised by its name.
         let _ = files.remove_file(&part);
     }
     written

@@ -28,7 +28,7 @@ impl Runs<RealFiles> {
     }
 }
 
-/// Where runs are kept: `DRIVESCOPE_RUNS_DIR`, else `drivescope/runs` in `XDG_DATA_HOME`, else in
+/// Default directory of runs: `DRIVESCOPE_RUNS_DIR`, else `drivescope/runs` in `XDG_DATA_HOME`, else in
 /// `~/.local/share`. Base directories that are not absolute do not count (XDG Base Directory
 /// Specification, "All paths must be absolute").
 pub fn default_dir(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {

@@ -45,7 +45,7 @@ pub(crate) const DOCUMENT_MAX: u64 = 64 << 20;
 /// Longest index: some 400,000 runs.
 const INDEX_MAX: u64 = 256 << 20;
 
-/// What is gathered before it is written to a file that is made piece by piece.
+/// Size of the buffer for a file that is written piece by piece.
 const BUFFER: usize = 256 << 10;
 
 /// How often a lock is tried, and how long is waited in between: who merely looks whether a run is
@@ -163,7 +163,7 @@ pub(crate) fn replace_with<F: Files, T>(
     let written = write_pieces(files, &part, make)
         .and_then(|made| put(files, dir, &part, name).map(|()| made));
     if written.is_err() {
-        // What is left is recognised by its name; the first error is the one to tell.
+        // A leftover file is recognised by its name; the first error is the one to report.
         let _ = files.remove_file(&part);
     }
     written
@@ -265,7 +265,7 @@ pub(crate) fn ids<F: Files>(files: &F, dir: &Path) -> Result<Vec<RunId>, RecordE
     Ok(ids)
 }
 
-/// Where a run is prepared before it has its name.
+/// Path at which a run is prepared before it has its name.
 pub(crate) fn staging(dir: &Path, id: &RunId) -> PathBuf {
     dir.join(format!("{NEW}{id}"))
 }

@@ -136,7 +136,7 @@ pub(crate) fn verify<F: Files>(
             return Ok(Integrity::Altered(vec![format!("{SUMS} (changed)")]));
         };
         let names = store::inventory(files, dir)?.into_iter().filter(|name| name != SUMS);
-        // What the record does not know may be anything, and is not read.
+        // Files that the record does not list may be anything, and are not read.
         let (known, added): (Vec<String>, Vec<String>) =
             names.partition(|name| recorded.contains_key(name));
         let found = of_files(files, dir, known.into_iter())?;
@@ -153,7 +153,7 @@ pub(crate) fn verify<F: Files>(
     })
 }
 
-/// What became of a file whose checksum was `then`.
+/// Describes the fault of a file whose checksum was `then`; `None` when it has not changed.
 fn fault(name: &str, then: &str, now: Option<&String>) -> Option<String> {
     match now {
         None => Some(format!("{name} (missing)")),

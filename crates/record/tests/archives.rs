@@ -295,7 +295,7 @@ fn an_archive_that_unpacks_to_too_much_is_refused() {
         assert!(error.contains("more than"), "{error}");
         assert_eq!(place.tree(), []);
     }
-    // What is read in whole may not be long, however little it takes to pack.
+    // A file that is read whole may not be long, however little it takes to pack.
     for (name, why) in
         [("setup.json", "more than the 67108864 bytes"), ("samples/0001.csv", "record.json")]
     {
@@ -314,7 +314,7 @@ fn an_archive_that_unpacks_to_too_much_is_refused() {
     place.refuses(&gzip.finish().unwrap(), "holds no runs");
 }
 
-/// What version 0.1 printed with `mark --json`, shortened.
+/// Output of `mark --json` of version 0.1, shortened.
 const OLD: &str = r#"{
   "envelope": {
     "schema": "drivescope.mark/1",

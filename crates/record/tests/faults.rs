@@ -20,7 +20,7 @@ use drivescope_record::{
 
 const ROWS: u64 = 40;
 
-/// What a run was told to be saved.
+/// Parts of a run that were reported as saved, and a count of errors.
 #[derive(Default)]
 struct Told {
     created: bool,

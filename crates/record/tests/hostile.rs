@@ -104,12 +104,12 @@ fn the_order_of_creation_decides_which_run_is_the_last() {
     assert_eq!((newest(&runs), runs.ids().unwrap()), (order.to_vec(), order.to_vec()));
     runs.remove(&id(2)).unwrap();
     assert_eq!(runs.find("last").unwrap(), id(6));
-    // What was made before the order was kept is older than what is made now, whatever its clock said.
+    // Runs made before the order was kept are older than those made now, whatever their clock was.
     fs::remove_file(runs.dir().join(".order")).unwrap();
     assert_eq!(runs.find("last").unwrap(), id(future));
     ended(&runs, 7);
     assert_eq!(newest(&runs), [id(7), id(future), id(6), id(5)]);
-    // What is taken in goes where its time puts it.
+    // Imported runs are sorted in by their time.
     let other = Runs::at(runs.dir().with_file_name("other"));
     (3..=4).for_each(|n| drop(ended(&other, n)));
     let archive = runs.dir().with_file_name("archive");
@@ -136,7 +136,7 @@ fn removing_a_run_removes_what_a_run_writes_and_no_more() {
     }
     fs::create_dir(dir.join("pictures")).unwrap();
     fs::write(dir.join("pictures/plan.toml"), "mine").unwrap();
-    // What a writer that died may leave is a run's own.
+    // Leftovers of a writer that died belong to the run.
     fs::write(dir.join(".document.json.part"), "half").unwrap();
     fs::write(dir.join("samples/.0007.csv.part"), "half").unwrap();
     let rest = runs.remove(&id(1)).unwrap().unwrap();

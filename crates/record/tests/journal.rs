@@ -1,5 +1,5 @@
-//! What a reader makes of a journal that was cut or changed: it never panics, and never tells of a step
-//! that was not written.
+//! Reading of a journal that was cut or changed: it never panics, and never yields a step that was
+//! not written.
 
 use std::path::Path;
 

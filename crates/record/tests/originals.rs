@@ -28,7 +28,7 @@ fn originals() -> Originals {
     }
 }
 
-/// What lies in the data, with the places.
+/// Reads the saved data, with its places.
 fn data<F: Files>(vault: &Vault<F>, of: &Originals) -> Result<Vec<(u64, Vec<u8>)>, RecordError> {
     let mut all = Vec::new();
     vault.data(of, &mut |offset, piece| {

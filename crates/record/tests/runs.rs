@@ -135,8 +135,8 @@ fn a_run_is_called_by_its_id_its_beginning_or_last() {
 
 #[test]
 fn runs_of_one_second_keep_their_order() {
-    // Whoever makes one run after the other means the second one by `last`, whatever chance put into
-    // their names; a rerun or a resume of the other would be of the wrong run.
+    // After making one run after the other, a user means the second one by `last`, whatever chance put
+    // into their names; a rerun or a resume of the other would be of the wrong run.
     let (_dir, runs) = runs();
     let named = |nonce: u64| RunId::new(UnixNanos(1_700_000_000 * 1_000_000_000), nonce);
     let begin = |nonce: u64, begun_ns: i128| {
@@ -253,7 +253,7 @@ fn a_run_that_was_resumed_for_nothing_is_as_it_was() {
         }
     }
     assert!(matches!(runs.verify(&id(1)).unwrap(), Integrity::AsRecorded { .. }));
-    // What comes first opens it again, whichever it is.
+    // Any of these changes reopens the run.
     let first: [fn(&mut RunWriter); 3] = [
         |writer| writer.step(&step(2)).unwrap(),
         |writer| writer.note("k", &json!(1)).unwrap(),

@@ -12,7 +12,7 @@ use crate::load::{self, Found, Run};
 use crate::store;
 use crate::{RecordError, RunId, Runs, run_id};
 
-/// What was packed.
+/// Size of an exported archive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
     /// Runs.

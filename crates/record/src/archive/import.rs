@@ -15,7 +15,7 @@ use crate::store::{self, DOCUMENT, DOCUMENT_MAX, HISTOGRAMS, JOURNAL, SAMPLES, S
 use crate::sums;
 use crate::{RecordError, RunId, Runs, load, migrate, removal};
 
-/// What was unpacked.
+/// Runs of an imported archive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
     /// Runs that are new here.
@@ -24,7 +24,7 @@ pub struct Imported {
     pub skipped: Vec<RunId>,
 }
 
-/// What an archive may hold at most: a small file can unpack to one that fills a disk.
+/// Limits on the content of an archive: a small file can unpack to one that fills a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Runs.
@@ -73,7 +73,7 @@ pub fn unpacked(bytes: Vec<u8>, most: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// What an archive may unpack to whatever its size.
+/// Bytes that an archive may unpack to whatever its own size.
 const FREE_BYTES: u64 = 64 << 20;
 
 impl<F: Files> Runs<F> {

@@ -10,7 +10,7 @@ use drivescope_record::{Entry, Files, OutFile, RealFiles, Stat};
 
 use super::memory::{Memory, MemoryFile};
 
-/// What becomes of the Nth operation.
+/// Fault of the Nth operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// It answers with this, once; a write has written half by then.
@@ -49,14 +49,14 @@ struct Plan {
     fired: AtomicBool,
 }
 
-/// What to do with one operation.
+/// Action for one operation.
 enum Verdict {
     Go,
     Half(Option<io::Error>),
     Fail(io::Error),
 }
 
-/// What sort of operation it is.
+/// Kind of an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Look,

@@ -201,8 +201,8 @@ impl Memory {
     }
 }
 
-/// What a power cut leaves of a file that was not synced: what was durable, and of the rest anything
-/// from nothing to all, at times with zeros or junk where bytes should be.
+/// Content of an unsynced file after a power cut: the durable part, and of the rest anything from
+/// nothing to all, at times with zeros or junk where bytes should be.
 fn survivor(cached: &[u8], durable: &[u8], lost: &[Range<usize>], dice: &mut Dice) -> Vec<u8> {
     if cached == durable || dice.below(4) == 0 {
         return durable.to_vec();
@@ -345,7 +345,7 @@ impl MemoryFile {
         act(cached, durable, lost)
     }
 
-    /// What a sync that failed does: all that it was to save is lost, though it can still be read.
+    /// Simulates a failed sync: all that it was to save is lost, though it can still be read.
     pub fn lose(&self) {
         self.with(|cached, durable, lost| lost.push(durable.len().min(cached.len())..cached.len()));
     }

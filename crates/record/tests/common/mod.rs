@@ -1,4 +1,4 @@
-//! What the tests record.
+//! Records for the tests.
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
