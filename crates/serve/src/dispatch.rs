@@ -22,7 +22,7 @@ const SPIN: Nanos = Nanos::micros(25);
 /// nobody sees when exactly, and a later request finds the drive as it would be.
 const IDLE: Nanos = Nanos::millis(20);
 
-/// Whoever asked, and how to tell it.
+/// Channel to the program that asked.
 pub(crate) trait Answer: Send {
     /// Tells how it went.
     fn reply(self, reply: &Reply<'_>);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use block::DriveError;
 use thiserror::Error;
 
-/// What keeps a drive from being served.
+/// Reason why a drive cannot be served.
 #[derive(Debug, Error)]
 pub enum ServeError {
     /// The mount point is not there.
@@ -47,7 +47,7 @@ pub enum ServeError {
         path: PathBuf,
         /// The system's answer.
         source: io::Error,
-        /// What can be done, in brackets; empty when nothing better than the message is known.
+        /// A hint in brackets; empty when the message alone is best.
         remedy: &'static str,
     },
     /// A directory cannot hold the content.
@@ -61,7 +61,7 @@ pub enum ServeError {
     /// A thread or another resource cannot be had.
     #[error("cannot {action}: {source}")]
     Resource {
-        /// What was tried, as the end of "cannot …".
+        /// The attempted action, as the end of "cannot …".
         action: &'static str,
         /// The system's answer.
         source: io::Error,

@@ -38,7 +38,7 @@ const KEEP_SIZE: i32 = 1;
 /// `FALLOC_FL_PUNCH_HOLE` (`linux/falloc.h`).
 const PUNCH_HOLE: i32 = 2;
 
-/// What the kernel is to be told of the file.
+/// Attributes of the file, as reported to the kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct Face {
     pub(crate) name: &'static str,

@@ -20,13 +20,13 @@ use crate::filesystem::{DriveFile, Face};
 use crate::tally::Tally;
 use crate::time::RealTime;
 
-/// What the drive is called in its directory.
+/// Name of the drive's file in its directory.
 pub const FILE_NAME: &str = "drive";
 
 /// Transport endpoint is not connected (`ENOTCONN`): the server of a mount is gone.
 const ENOTCONN: i32 = 107;
 
-/// Where the content is kept.
+/// Storage of the content.
 #[derive(Clone, Debug)]
 pub enum Backing {
     /// In memory, up to a limit. Zeros and blocks of one repeated byte take next to nothing.
@@ -40,9 +40,9 @@ pub enum Backing {
 pub struct Options {
     /// An empty directory, in which the drive appears as [`FILE_NAME`].
     pub mountpoint: PathBuf,
-    /// Where its content is kept.
+    /// Storage of its content.
     pub backing: Backing,
-    /// What the table of mounts calls it.
+    /// Its name in the table of mounts.
     pub source: String,
     /// The date of now, which becomes that of the file.
     pub date: UnixNanos,
@@ -61,7 +61,7 @@ pub struct Served {
 /// How service ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// What was served.
+    /// Counts of what was served.
     pub tally: Tally,
     /// True when some program had the drive open still: for it, the drive is pulled out when this
     /// process ends.
@@ -136,7 +136,7 @@ impl Served {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner).writes_without_room()
     }
 
-    /// What was served so far.
+    /// Counts of what was served so far.
     pub fn tally(&self) -> Tally {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -165,7 +165,7 @@ impl Served {
                 return Err(ServeError::Mount { path: directory, source, remedy: "" });
             }
         };
-        // Whoever still has the drive open keeps the threads alive; they go with the process.
+        // Programs that still have the drive open keep the threads alive; they end with the process.
         if !was_busy || dispatcher.is_finished() {
             let ended = dispatcher.join().map_err(|_| ServeError::Resource {
                 action: "go on",
@@ -240,9 +240,9 @@ fn mount(
     })
 }
 
-/// What the table of mounts calls a source. Without root the name goes through fusermount3, to which a comma
-/// ends an option and a backslash takes the next character; with root nothing is taken as either, so
-/// escaping them for the one would show with the other.
+/// Returns the name of a source in the table of mounts. Without root it goes through fusermount3, where a
+/// comma ends an option and a backslash escapes the next character; with root neither is special, so
+/// escapes would be visible.
 fn name_of(source: &str) -> String {
     source.replace([',', '\\'], ";")
 }

@@ -15,7 +15,7 @@ const DISCARD_MAX: u64 = 1 << 30;
 /// A request of some program.
 #[derive(Debug)]
 pub(crate) struct Job<A> {
-    /// What to do.
+    /// The operation.
     pub(crate) op: Op,
     /// Complete only when the medium holds it.
     pub(crate) fua: bool,
@@ -23,19 +23,19 @@ pub(crate) struct Job<A> {
     pub(crate) offset: u64,
     /// Count of bytes; of a write, that of `data`.
     pub(crate) len: u64,
-    /// What to write; empty otherwise.
+    /// Data to write; empty otherwise.
     pub(crate) data: Vec<u8>,
     /// The program did not ask for direct I/O: what does not fill the drive's blocks is carried out as a
     /// page cache would, instead of being refused.
     pub(crate) buffered: bool,
-    /// What is needed to reply.
+    /// Data needed to reply.
     pub(crate) answer: A,
 }
 
 /// How a job went.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Reply<'a> {
-    /// What was read.
+    /// Data that was read.
     Data(&'a [u8]),
     /// The rest: bytes that were written or discarded, none of a flush.
     Done(u64),
@@ -47,11 +47,11 @@ pub(crate) enum Reply<'a> {
 #[derive(Debug)]
 struct Underway<A> {
     job: Job<A>,
-    /// What the drive is to do after what it does now, in reverse order.
+    /// Parts that the drive has to do after the present one, in reverse order.
     rest: Vec<Part>,
 }
 
-/// What the drive does at once of a job.
+/// Part of a job that the drive does at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
     op: Op,
@@ -247,7 +247,7 @@ impl<'a, A> Service<'a, A> {
     }
 }
 
-/// What the drive has to do for a job, the last first.
+/// Splits a job into its parts for the drive, the last first.
 fn parts<A>(job: &Job<A>, block: u64) -> Vec<Part> {
     let &Job { op, offset, len, .. } = job;
     let end = offset + len;

@@ -1,4 +1,4 @@
-//! What was served, and how punctually.
+//! Counts of what was served, and the lateness of replies.
 
 use block::{Bytes, Errno, Nanos, Op, Time};
 use hdrhistogram::Histogram;

@@ -5,7 +5,7 @@ use sim::{ContentMap, FakeCache, Stored};
 
 use super::Content;
 
-/// What becomes of the content of an address.
+/// Fate of the content of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It is kept at this address of the medium, which another address may share.
@@ -16,10 +16,10 @@ pub(crate) enum Fate {
     Corrupt(u64),
 }
 
-/// What a drive does with content: a function of the address alone.
+/// Fate of content on a drive: a function of the address alone.
 pub(crate) trait Fates: Send {
-    /// What becomes of the byte at `offset`, and for how many bytes from there on the same is true, those
-    /// that are kept one after the other. At least one.
+    /// Returns the fate of the byte at `offset`, and the count of bytes from there on that share it, where kept at
+    /// consecutive addresses. At least one.
     fn run(&self, offset: u64) -> (Fate, u64);
 
     /// True when what is discarded stays.
@@ -183,7 +183,7 @@ mod tests {
         let wrong = |range: std::ops::Range<usize>, of: &[u8]| -> u32 {
             seen[range].iter().zip(of).map(|(a, b)| (a ^ b).count_ones()).sum()
         };
-        // What was written above the real end is found below it.
+        // Data written above the real end is found below it.
         assert_eq!(wrong(0..8192, &data), 0);
         assert_eq!(wrong(12288..65536, &data[12288..]), 0);
         assert_eq!(wrong(65536..131_072, &data), 0);

@@ -11,7 +11,7 @@ use super::{Content, ENOSPC};
 /// size.
 const CHUNK: usize = 4096;
 
-/// What a chunk takes beside its bytes: its place in the map, rounded up.
+/// Memory of a chunk beside its bytes: its place in the map, rounded up.
 const OVERHEAD: u64 = 64;
 
 /// A part of the drive that is not all zeros.

@@ -1,4 +1,4 @@
-//! What is written on a served drive. The timing model stores nothing, so this is kept beside it.
+//! Content of a served drive. The timing model stores nothing, so this is kept beside it.
 
 mod directory;
 mod faulty;

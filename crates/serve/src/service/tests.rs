@@ -2,7 +2,7 @@ use super::*;
 use crate::content::Memory;
 use block::Nanos;
 
-/// What was replied: the job's name, what was read or an error, and when it was due.
+/// A reply: the job's name, the data read or an error, and when it was due.
 type Said = (u32, Result<Vec<u8>, Errno>, Time);
 
 fn drive() -> VirtualTarget {
