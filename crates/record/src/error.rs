@@ -161,7 +161,7 @@ pub enum RecordError {
     /// The document has a form that JSON does not.
     #[error("cannot write the {what} as JSON: {source}")]
     Json {
-        /// The part that failed.
+        /// The part that cannot be written.
         what: &'static str,
         /// Why not.
         source: serde_json::Error,

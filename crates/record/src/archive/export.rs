@@ -12,7 +12,7 @@ use crate::load::{self, Found, Run};
 use crate::store;
 use crate::{RecordError, RunId, Runs, run_id};
 
-/// Size of an exported archive.
+/// Counts of exported runs, files and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
     /// Runs.
