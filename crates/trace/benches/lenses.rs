@@ -1,8 +1,7 @@
-//! What each lens on load costs for an I/O.
+//! Cost of each lens on load, per I/O.
 //!
-//! `cargo bench -p drivescope-trace --bench lenses` runs all of it, and with a word after `--` what has it in its name.
-//! Throughput is per I/O. Each round looks at a whole trace with a fresh lens. Figures are for people; nothing is
-//! asserted.
+//! `cargo bench -p drivescope-trace --bench lenses` runs all of them, and with a word after `--` those with it in
+//! their names. Each round looks at a whole trace with a fresh lens. Figures are for people; nothing is asserted.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 #![allow(missing_docs, reason = "criterion's macro makes a function")]

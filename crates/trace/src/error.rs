@@ -37,14 +37,14 @@ pub enum TraceError {
         /// The system's answer.
         source: io::Error,
     },
-    /// What is in it does not have the form that it should.
+    /// The content of the file does not have the form that it should.
     #[error("{file}{place}: {reason}")]
     Malformed {
         /// The file as the user named it.
         file: String,
-        /// Where in it.
+        /// The place in it.
         place: Place,
-        /// What is wrong, and what would be right.
+        /// The problem, and what would be right.
         reason: String,
     },
     /// The file can be read in more than one way, and nothing in it decides.
@@ -52,12 +52,12 @@ pub enum TraceError {
     Ambiguous {
         /// The file as the user named it.
         file: String,
-        /// What is not known, with the evidence.
+        /// The open question, with the evidence.
         question: String,
         /// The flag that settles it, with its choices.
         flag: String,
     },
-    /// What was asked for cannot be had from this trace.
+    /// The request cannot be fulfilled with this trace.
     #[error("{0}")]
     Unsuited(String),
 }

@@ -1,4 +1,4 @@
-//! What is known of a trace as a whole.
+//! Information on a trace as a whole.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use block::trace::DeviceNumber;
 use block::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// What a trace is, apart from its I/Os. Complete once its last I/O has been read.
+/// Description of a trace, apart from its I/Os. Complete once its last I/O has been read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TraceInfo {
-    /// What it was read from or recorded with: `blktrace v1`, `MSR Cambridge`, `block tracepoints`.
+    /// Format or recorder: `blktrace v1`, `MSR Cambridge`, `block tracepoints`.
     pub source: String,
     /// The files that it was read from, as the user named them.
     pub files: Vec<String>,
@@ -47,7 +47,7 @@ pub struct Space {
     pub device: Option<DeviceNumber>,
     /// Its size, where the source tells.
     pub capacity_bytes: Option<Bytes>,
-    /// What happened on it that belongs to no single I/O.
+    /// Events on it that belong to no single I/O.
     pub tally: EventTally,
 }
 
@@ -96,6 +96,6 @@ pub struct EventTally {
 pub struct Mark {
     /// When, since the trace's origin.
     pub at: Nanos,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }

@@ -45,7 +45,7 @@ impl std::fmt::Debug for Stamp {
     }
 }
 
-/// What an I/O does.
+/// Operation of an I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
@@ -97,7 +97,7 @@ impl Kind {
     }
 }
 
-/// What is special about an I/O: a set.
+/// Flags of an I/O: a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags(pub u16);
 
@@ -176,23 +176,23 @@ pub struct Io {
     pub issued: Stamp,
     /// C: completed.
     pub completed: Stamp,
-    /// Where it starts, in bytes from the beginning of its address space.
+    /// Its offset, in bytes from the beginning of its address space.
     pub offset: Bytes,
     /// How long it is.
     pub length: Bytes,
     /// Length of the request that this I/O heads ([`Flags::HEAD`]); 0 for others and where unknown.
     pub request_bytes: Bytes,
-    /// Which address space: an index into [`crate::TraceInfo::spaces`].
+    /// Its address space: an index into [`crate::TraceInfo::spaces`].
     pub space: u32,
-    /// Which task; 0 where unknown.
+    /// Number of its task; 0 where unknown.
     pub pid: u32,
-    /// Which CPU it arrived on; 0 where unknown.
+    /// CPU that it arrived on; 0 where unknown.
     pub cpu: u16,
     /// Error number of its completion, 0 for none.
     pub error: u16,
-    /// What it does.
+    /// Its operation.
     pub kind: Kind,
-    /// What is special about it.
+    /// Its flags.
     pub flags: Flags,
 }
 

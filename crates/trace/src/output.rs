@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
 use tempfile::{Builder, NamedTempFile, TempPath};
 
-/// What becomes of a file that is there already.
+/// Policy for a file that exists already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// It stays, and the new one is not written.
@@ -84,7 +84,7 @@ impl Pending {
             if existing == Existing::Keep {
                 return Err(io::ErrorKind::AlreadyExists.into());
             }
-            // What a link points at is replaced, not the link.
+            // The target of a link is replaced, not the link.
             path = fs::canonicalize(path)?;
             if !path.metadata()?.is_file() {
                 return Err(io::Error::other("what is there is not a regular file"));

@@ -1,9 +1,9 @@
-//! What happened over time in bounded memory: steps of one length, which doubles when there are too many of them.
+//! Series over time in bounded memory: steps of one length, which doubles when there are too many of them.
 //!
-//! Whatever gathers over a time whose length it does not know does it here, so that there is one way of doubling. Only
-//! the maps of [`crate::analyze::heat`] double their columns themselves, which lie across the rows of all maps.
+//! All code that collects over a time of unknown length uses it, so that there is one way of doubling. Only the maps
+//! of [`crate::analyze::heat`] double their columns themselves, which lie across the rows of all maps.
 
-/// What a step of a series holds.
+/// Content of a step of a series.
 pub(crate) trait Join: Default {
     /// Takes up what the step behind held.
     fn join(&mut self, behind: Self);
@@ -34,7 +34,7 @@ impl<T: Join> Series<T> {
         Series { from, unit, shift, most: most.max(2), end: from, cells: Vec::new() }
     }
 
-    /// Which step `at` lies in; what lies before the beginning is in the first.
+    /// Returns the index of the step that `at` lies in; times before the beginning are in the first.
     #[inline]
     pub(crate) fn index(&self, at: u64) -> usize {
         let since = at.saturating_sub(self.from);
@@ -42,7 +42,7 @@ impl<T: Join> Series<T> {
         (units >> self.shift) as usize
     }
 
-    /// What the step holds that `at` lies in. Steps may be longer afterwards.
+    /// Returns the content of the step that `at` lies in. Steps may be longer afterwards.
     #[inline]
     pub(crate) fn cell(&mut self, at: u64) -> &mut T {
         let index = self.reach(at);
@@ -116,7 +116,7 @@ impl<T: Join> Series<T> {
         self.unit.saturating_mul(1 << self.shift)
     }
 
-    /// What each step holds, to the last that was asked for.
+    /// Content of each step, to the last that was asked for.
     pub(crate) fn cells(&self) -> &[T] {
         &self.cells
     }

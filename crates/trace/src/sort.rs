@@ -27,8 +27,8 @@ const FAN_IN: usize = 64;
 
 /// Puts I/Os in order that are nearly so.
 ///
-/// What is held is sorted each time that it has filled up, and half of it is given: I/Os that are in order already, which
-/// most are, cost a comparison. A heap would cost each of them its way through it.
+/// The window is sorted each time that it has filled up, and half of it is given: I/Os that are in order already, which
+/// most are, cost a comparison. With a heap, each would have to be sifted through it.
 #[derive(Debug)]
 pub struct Window {
     capacity: usize,
@@ -108,7 +108,7 @@ impl Window {
 
 /// Puts I/Os in order that come in any.
 ///
-/// What does not fit into memory goes to a temporary file without a name, which the system takes back however the
+/// I/Os that do not fit into memory go to a temporary file without a name, which the system removes however the
 /// program ends. It takes about 30 bytes an I/O, and twice that while runs are merged.
 #[derive(Debug)]
 pub struct Sorter {

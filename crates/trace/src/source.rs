@@ -1,4 +1,4 @@
-//! Where I/Os come from, batch by batch.
+//! Sources of I/Os, read batch by batch.
 
 use crate::{Io, TraceError, TraceInfo};
 
@@ -15,7 +15,7 @@ pub trait Source: Send {
     /// [`TraceError`] with the file and the place in it; what came before stands.
     fn next(&mut self, batch: &mut Vec<Io>) -> Result<(), TraceError>;
 
-    /// What is known so far; complete when [`Source::next`] has appended none.
+    /// Returns the information known so far; complete when [`Source::next`] has appended no I/Os.
     fn info(&self) -> &TraceInfo;
 }
 

@@ -411,7 +411,7 @@ fn blkparse_counts_what_was_written() {
     assert_eq!(number("Writes Completed:"), ios.len() as u64 - reads);
     assert!(text.contains(" [writer]"), "names of tasks come before their events");
     assert!(text.contains("Skips: 0 forward"));
-    // What it prints is read as what it read.
+    // Its output is read as the same I/Os.
     let input = Input::new(Box::new(Cursor::new(text.into_bytes())), "text").unwrap();
     let (again, info) = all(import::blkparse::open(input, false)).unwrap();
     assert_eq!(again, ios);

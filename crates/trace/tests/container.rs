@@ -220,7 +220,7 @@ fn values_that_are_all_different_come_back() {
     assert!(read(&path).unwrap().1 == ios);
 }
 
-/// What a writer has begun and not finished is no file, and what was there stays.
+/// A file that a writer began and did not finish gets no name, and an existing file stays.
 #[test]
 fn an_unfinished_file_has_no_name() {
     let directory = tempfile::tempdir().unwrap();

@@ -22,7 +22,7 @@ fn one_story_in_three_layouts_is_one_trace() {
     assert_eq!(read("blkparse/good.txt").unwrap().len(), little.len());
 }
 
-/// What was cut short is refused, with the place.
+/// A recording that was cut short is refused, with the place.
 #[test]
 fn a_recording_that_was_cut_short_is_refused() {
     for name in ["blktrace/bad-cut.blktrace.0", "blkparse/bad-cut.txt"] {

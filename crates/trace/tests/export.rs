@@ -23,7 +23,7 @@ fn spaces(names: &[&str]) -> TraceInfo {
 
 type Export = fn(&mut dyn Source, &Path) -> Exported;
 
-/// What is written, and what is said of it.
+/// Exports a trace; returns the file's text and the result.
 fn written(info: &TraceInfo, ios: &[Io], export: Export) -> (String, Exported) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out");

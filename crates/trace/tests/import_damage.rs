@@ -134,7 +134,7 @@ impl Read for Broken {
     }
 }
 
-/// What the system does not give is no matter of what is in the file: leniency does not hide it.
+/// Errors of the system are not faults of the file: leniency does not hide them.
 #[test]
 fn errors_of_the_system_are_never_skipped() {
     let broken = Broken(Cursor::new(rows(20_000).into_bytes()));
@@ -244,7 +244,7 @@ fn many_at_one_tick_of_a_coarse_clock_are_believed() {
     assert_eq!(all(text(&rows, &Options::default()).unwrap()).0.len(), 9_000);
 }
 
-/// What a shell's `<(zcat …)` names can be opened twice, but gives its bytes once.
+/// A shell's `<(zcat …)` names a pipe that can be opened twice, but gives its bytes once.
 #[test]
 fn pipes_are_read_once() {
     let (reader, mut writer) = std::io::pipe().unwrap();
@@ -299,7 +299,7 @@ fn every_format() -> impl Strategy<Value = Option<Format>> {
     prop::option::of(prop::sample::select(readable.collect::<Vec<_>>()))
 }
 
-/// What looks like a row of something.
+/// Pattern of a row of any format.
 const ROW: &str = "[0-9]{1,21}(\\.[0-9]{0,9})?([, ;\t]([0-9RWrw.-]{0,21}|\"[^\"]*\"?)){0,9}";
 
 proptest! {

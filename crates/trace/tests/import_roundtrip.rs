@@ -44,7 +44,7 @@ fn drawn(fewest: usize) -> impl Strategy<Value = Vec<Drawn>> {
     })
 }
 
-/// What a format keeps of an I/O.
+/// Fields of an I/O that a format keeps.
 #[derive(Clone, Copy, Default)]
 struct Keeps {
     latency: bool,

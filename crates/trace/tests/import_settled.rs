@@ -1,4 +1,4 @@
-//! What nothing names: units of time and of addresses are settled by evidence that is told, or asked for.
+//! Units of time and of addresses that nothing names: they are settled by evidence, which is reported, or asked for.
 
 use std::path::Path;
 
@@ -186,7 +186,7 @@ fn rows_like_alibabas_under_another_head_are_not_alibabas() {
     assert_eq!(told(&headed, &Options::default()).1.source, "table");
 }
 
-/// What was said against the evidence is not told as if the evidence had said it.
+/// A format that is said against the evidence is not reported as if the evidence supported it.
 #[test]
 fn a_format_that_is_said_does_not_make_odd_lengths_even() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/vscsi/bad-odd-lengths.vscsi");

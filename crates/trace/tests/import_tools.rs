@@ -175,7 +175,7 @@ fn lines_of_blkparse_without_names_are_events() {
         8,0 1 3 0.000000300 7 P N\n8,0 1 4 0.000000400 7 D R 64 + 8\n8,0 1 5 0.000001100 0 C R 64 + 8\n";
     let (ios, info) = all(text(lines, &Options::default()).unwrap());
     assert_eq!((q2c(&ios), info.processes.len(), ios[0].error), (vec![1_000], 0, 0));
-    // Where the line before has a name, one without is cut off.
+    // If the previous line has a name, a line without one is cut off.
     let cut = "8,0 1 1 0.000000100 7 Q R 64 + 8 [dd]\n8,0 1 2 0.000000200 7 G R 64 + 8\n";
     let said = rest(text(cut, &Options::default()).unwrap().as_mut()).unwrap_err().to_string();
     assert!(said.contains("line 2") && said.contains("breaks off"), "{said}");

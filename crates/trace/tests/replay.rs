@@ -328,7 +328,7 @@ fn from_d_requests_are_replayed_as_the_driver_got_them() {
 
 #[test]
 fn a_trace_that_lost_its_end_can_still_be_replayed_outstanding() {
-    // What was under way when the recording stopped has no completion.
+    // I/Os under way when the recording stopped have no completion.
     let case = Case::new(poisson(5, 1000, 20_000.0, 1.0));
     let first = case.run(DRIVE);
     let mut ios = completed(&case, &first);
@@ -349,7 +349,7 @@ fn too_few_slots_are_told_as_the_drive_that_freed_none() {
     let fidelity = &done.body.fidelity;
     assert_eq!(fidelity.verdict, Limit::DriveLimited, "{}", fidelity.reason);
     assert!(fidelity.no_slot > 1000 && fidelity.issue_error_ns.p50 > fidelity.own_error_ns.max);
-    // What a user waits counts the wait for the slot, and Q2C does not.
+    // The time that a user waits includes the wait for the slot, and Q2C does not.
     let (due, q2c) = (done.body.from_due.unwrap(), done.body.q2c.unwrap());
     assert!(due.mean.value > 2.0 * q2c.mean.value);
 }

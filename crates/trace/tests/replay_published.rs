@@ -1,7 +1,7 @@
-//! What was published of two workloads on two drives comes out on two virtual ones.
+//! Published results of two workloads on two drives, reproduced on two virtual ones.
 //!
-//! The document: Yee and others, "Analysis on I/O Trace Replayer for SSD performance evaluation". Its traces are known
-//! in excerpts only, with arrivals and nothing else; docs/method/replay.md tells what was chosen and why.
+//! The document: Yee and others, "Analysis on I/O Trace Replayer for SSD performance evaluation". Its traces are
+//! known in excerpts only, with arrivals and nothing else; docs/method/replay.md says what was chosen and why.
 
 use std::path::PathBuf;
 

@@ -28,7 +28,7 @@ impl Stretches {
         }
     }
 
-    /// What is said of them; `None` of none.
+    /// Returns the figures; `None` without stretches.
     pub(super) fn finish(&self) -> Option<Activity> {
         let (begin, end) = self.open?;
         let periods = self.closed + 1;

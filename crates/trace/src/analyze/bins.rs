@@ -142,7 +142,7 @@ impl Powers {
         self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine += theirs);
     }
 
-    /// What was counted, ascending, without the empty ones.
+    /// Counts by power of two, ascending, without the empty ones.
     pub fn list(&self) -> Vec<Power> {
         let from = |row: usize| if row == 0 { 0 } else { 1 << (row - 1) };
         let all = self.0.iter().enumerate().map(|(row, &count)| Power { from: from(row), count });

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use workload::rng::{GOLDEN, mix};
 
-/// What is counted: blocks of 4 KiB. A part of a block counts as the block.
+/// Size of the blocks that are counted: 4 KiB. A part of a block counts as the block.
 pub const BLOCK: u64 = 4096;
 pub(super) const BLOCK_SHIFT: u32 = BLOCK.trailing_zeros();
 
@@ -18,7 +18,7 @@ pub struct Distinct {
     pub total_bytes: u64,
 }
 
-/// What makes the blocks of one address space other ones than those of another.
+/// Returns the number by which [`key`] separates the blocks of an address space from those of others.
 #[inline]
 pub(super) fn salt(space: u32) -> u64 {
     mix(u64::from(space) + GOLDEN)

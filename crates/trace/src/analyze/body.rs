@@ -1,4 +1,4 @@
-//! What `trace analyze` says, as data. Times are in nanoseconds, lengths in bytes, shares from 0 to 1.
+//! Result of `trace analyze`, as data. Times are in nanoseconds, lengths in bytes, shares from 0 to 1.
 
 use block::Nanos;
 use serde::{Deserialize, Serialize};
@@ -16,13 +16,13 @@ use crate::analyze::seeks::SeekFigures;
 use crate::analyze::tally::Counts;
 use crate::analyze::tasks::Process;
 
-/// What a trace says.
+/// Analysis of a trace.
 ///
 /// Phases, depth, seeks and merges are of I/Os that have a length, as in btt: a flush without data is counted, and
-/// its latency stands in [`Body::flush_phases`].
+/// its latency is in [`Body::flush_phases`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Body {
-    /// What it was read from.
+    /// The trace analyzed.
     pub trace: Origin,
     /// All I/Os looked at, but those of devices that hand them on to another device of the trace.
     #[serde(flatten)]
@@ -57,17 +57,17 @@ pub struct Body {
     pub stacked: Option<Stacked>,
     /// Each task by itself.
     pub processes: Vec<Process>,
-    /// What was asked for, whatever became of it.
+    /// The load requested, regardless of how it was served.
     #[serde(flatten)]
     pub load: LoadBody,
     /// Doubts.
     pub caveats: Vec<Caveat>,
 }
 
-/// What was looked at.
+/// Description of the trace analyzed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
-    /// What the trace was read from or recorded with.
+    /// Format or recorder of the trace.
     pub source: String,
     /// Its files.
     pub files: Vec<String>,
@@ -175,7 +175,7 @@ pub struct Device {
     pub active_at_q: Option<ActiveAtQueue>,
 }
 
-/// What an arriving I/O found waiting.
+/// I/Os already waiting when an I/O arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ActiveAtQueue {
     /// Arrivals.

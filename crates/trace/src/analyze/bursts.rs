@@ -210,8 +210,8 @@ impl Bursts {
         self.busy_until = self.busy_until.max(over.map_or(at, |over| over.0)).max(at);
     }
 
-    /// What was seen. `resolution` is the finest step of the trace's clock ([`crate::TraceInfo::resolution`]): windows
-    /// that are not much longer say nothing, and are left out.
+    /// Returns the result. `resolution` is the finest step of the trace's clock ([`crate::TraceInfo::resolution`]):
+    /// windows that are not much longer are meaningless, and are left out.
     pub fn finish(&self, resolution: Nanos) -> BurstsBody {
         let told = |window: &Nanos| window.0 >= resolution.0.saturating_mul(COARSE);
         let windows = WINDOWS.iter().zip(&self.levels).filter(|(window, _)| told(window));

@@ -1,4 +1,4 @@
-//! What a trace cannot say, or says wrongly, and why.
+//! Caveats of an analysis: figures that the trace lacks or has wrong, and why.
 
 use stats::Caveat;
 use stats::remedy::Trace;

@@ -1,4 +1,4 @@
-//! What btt tells too: where I/Os were how long, on which device, for whom.
+//! Figures that btt reports too: the time that I/Os spent in each phase, by device and by task.
 
 use stats::Caveat;
 use stats::remedy::Trace;
@@ -57,7 +57,7 @@ impl CourseLenses {
         }
     }
 
-    /// What was seen; `info` is complete.
+    /// Returns the result; `info` must be complete.
     pub(super) fn finish(mut self, info: &TraceInfo, options: &Options) -> Body {
         self.lanes.close();
         let (counts, phases) = self.lanes.all();

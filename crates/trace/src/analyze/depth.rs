@@ -26,7 +26,7 @@ pub(super) struct Depth {
     keeps_course: bool,
 }
 
-/// What one step of time held.
+/// Depth within one step of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Held {
     area: u128,
@@ -83,7 +83,7 @@ impl Depth {
         self.last = at;
     }
 
-    /// What is said of it; `None` where nothing was ever outstanding.
+    /// Returns the figures; `None` where nothing was ever outstanding.
     pub(super) fn finish(&self) -> Option<QueueDepth> {
         let begun = self.begun.filter(|_| self.max > 0)?;
         let span = self.last - begun;
@@ -123,7 +123,7 @@ fn bounds(class: usize) -> (u64, u64) {
     }
 }
 
-/// What is said of a depth.
+/// Figures of a depth.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QueueDepth {
     /// Mean, weighted by time.
@@ -151,7 +151,7 @@ pub struct DepthShare {
 /// Depth in steps of the same length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DepthOverTime {
-    /// Where the first step begins, since the trace's origin, in nanoseconds.
+    /// Start of the first step, since the trace's origin, in nanoseconds.
     pub from_ns: u64,
     /// Length of a step, in nanoseconds: 2^20, doubled until 512 steps are enough.
     pub step_ns: u64,

@@ -1,4 +1,4 @@
-//! Where and when a trace reads and writes: address by time.
+//! Heat maps of reads and writes: address by time.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub const MAPS: usize = 16;
 const FIRST_ROW: u32 = 12;
 const FIRST_COLUMN: u32 = 10;
 
-/// What was transferred in one range of addresses and time.
+/// Transfers in one range of addresses and time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spot {
     /// Range of addresses, the lowest 0.
@@ -36,13 +36,13 @@ pub struct Spot {
 pub struct HeatMap {
     /// Number of the space.
     pub space: u32,
-    /// Where row 0 begins.
+    /// Offset of row 0.
     pub from_bytes: u64,
     /// Length of a row.
     pub row_bytes: u64,
     /// How many rows there are, to the last that was touched.
     pub rows: u32,
-    /// What is not empty, by row and column.
+    /// Spots that are not empty, by row and column.
     pub spots: Vec<Spot>,
 }
 
@@ -119,7 +119,7 @@ impl Heat {
         self.maps[index].add(io.kind, column, first, last);
     }
 
-    /// What was seen.
+    /// Returns the result.
     pub fn finish(&self) -> HeatBody {
         HeatBody {
             column_ns: 1 << self.shift,

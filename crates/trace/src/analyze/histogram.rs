@@ -23,7 +23,7 @@ pub struct Histogram {
     octaves: Vec<Option<Box<[u64; BINS]>>>,
 }
 
-/// What is said of a distribution of times.
+/// Figures of a distribution of times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// How many.
@@ -36,9 +36,9 @@ pub struct Spread {
     pub max_ns: u64,
     /// The median, to 0.4%, in nanoseconds.
     pub p50_ns: u64,
-    /// What 99% do not exceed, to 0.4%, in nanoseconds.
+    /// 99th percentile, to 0.4%, in nanoseconds.
     pub p99_ns: u64,
-    /// What 99.9% do not exceed, to 0.4%, in nanoseconds.
+    /// 99.9th percentile, to 0.4%, in nanoseconds.
     pub p999_ns: u64,
 }
 

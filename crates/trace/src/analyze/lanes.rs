@@ -1,4 +1,4 @@
-//! What is collected of each device, and of all together.
+//! Collected data of each device, and of all together.
 
 use crate::analyze::activity::Stretches;
 use crate::analyze::body::{ActiveAtQueue, Device, DriveFlushes, Stacked, clip};
@@ -19,12 +19,12 @@ const EXACT: usize = 1 << 16;
 const EXACT_OF_MANY: usize = 1 << 10;
 const MANY: usize = 8;
 
-/// What of all this is wanted: each costs time.
+/// Selection of the data to collect: each item costs time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     /// Distances between I/Os.
     pub(super) seeks: bool,
-    /// What is outstanding over time, activity, what is active at Q, distances between requests.
+    /// I/Os outstanding over time, activity, I/Os active at Q, distances between requests.
     pub(super) depth: bool,
 }
 

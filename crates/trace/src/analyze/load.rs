@@ -14,7 +14,7 @@ use crate::analyze::working_set::{WorkingSet, WorkingSetBody};
 use crate::analyze::{Lens, Options};
 use crate::{Io, TraceInfo};
 
-/// What is collected; each where it is wanted.
+/// Collectors; each where it is wanted.
 #[derive(Debug)]
 pub(super) struct Load {
     mix: Option<Mix>,
@@ -28,7 +28,7 @@ pub(super) struct Load {
     timeline: Option<Timeline>,
 }
 
-/// What is said; each where it was wanted.
+/// Results; each where it was wanted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadBody {
     /// Operations, flags, address spaces, alignment.
@@ -43,7 +43,7 @@ pub struct LoadBody {
     pub working_set: Option<WorkingSetBody>,
     /// How soon an address is used again, and what a cache would do.
     pub reuse: Option<ReuseBody>,
-    /// Where most I/Os go.
+    /// Parts of the address space that get the most I/Os.
     pub regions: Option<RegionsBody>,
     /// Address by time.
     pub heat: Option<HeatBody>,
@@ -87,7 +87,7 @@ impl Load {
         each(&mut self.timeline, batch, Timeline::see);
     }
 
-    /// What was seen.
+    /// Returns the results.
     pub(super) fn finish(self, info: &TraceInfo) -> LoadBody {
         LoadBody {
             mix: self.mix.map(|lens| lens.finish()),

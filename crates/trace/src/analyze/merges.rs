@@ -37,8 +37,8 @@ impl Merges {
         }
     }
 
-    /// What is said of them; `None` where no request is known. `told` are the requests of the recording: the parts of a
-    /// bio that was split are requests, but are no I/Os to be counted here.
+    /// Returns the figures; `None` where no request is known. `told` are the requests of the recording: the parts of
+    /// a bio that was split are requests, but are not I/Os to be counted here.
     pub(super) fn finish(&self, told: Option<&EventTally>) -> Option<MergeFigures> {
         let issued = told.map_or(self.requests, |told| told.issued_requests.max(self.requests));
         // Their lengths are known of each only where each was seen.
@@ -77,7 +77,7 @@ impl Merges {
     }
 }
 
-/// What is said of merging.
+/// Figures of merging.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MergeFigures {
     /// I/Os that arrived (Q).

@@ -1,4 +1,4 @@
-//! What a trace consists of: operations, flags, address spaces, and how addresses and lengths are aligned.
+//! Composition of a trace: operations, flags, address spaces, and how addresses and lengths are aligned.
 
 use serde::{Deserialize, Serialize};
 
@@ -100,7 +100,7 @@ pub struct ByFlag {
     pub ahead: Flagged,
 }
 
-/// What some I/Os are.
+/// Composition of some I/Os.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Parts {
     /// I/Os of all kinds.
@@ -115,7 +115,7 @@ pub struct Parts {
     pub read_bytes_share: Option<f64>,
 }
 
-/// What the I/Os of one address space are.
+/// Composition of the I/Os of one address space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpaceParts {
     /// Number of the space.
@@ -149,7 +149,7 @@ pub struct Aligned {
     pub units: Vec<Alignment>,
 }
 
-/// What a trace consists of.
+/// Composition of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MixBody {
     /// All of it.
@@ -196,7 +196,7 @@ impl Mix {
         }
     }
 
-    /// What was seen.
+    /// Returns the result.
     pub fn finish(&self) -> MixBody {
         let mut total = self.further;
         self.spaces.iter().for_each(|space| total.merge(space));

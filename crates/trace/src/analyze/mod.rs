@@ -1,8 +1,8 @@
-//! What a trace says: phases of I/Os, seeks, load over time, sizes, addresses, reuse.
+//! Analysis of a trace: phases of I/Os, seeks, load over time, sizes, addresses, reuse.
 //!
 //! [`run`] reads a source once, batch by batch, and hands each batch to the lenses, which work beside the reader on
-//! threads of their own. [`body::Body`] is what they say. Everything is collected in bounded memory: distributions
-//! in histograms, the most frequent in tables of fixed size, courses in steps that grow longer.
+//! threads of their own. [`body::Body`] is their result. Everything is collected in bounded memory: distributions in
+//! histograms, the most frequent in tables of fixed size, courses in steps that grow longer.
 
 pub mod activity;
 pub mod body;
@@ -78,7 +78,7 @@ impl Analysis {
         }
     }
 
-    /// What was seen; `info` is complete.
+    /// Returns the result; `info` must be complete.
     pub fn finish(self, info: &TraceInfo) -> Body {
         let mut body = self.course.finish(info, &self.options);
         body.load = self.load.map(|load| load.finish(info)).unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::{Flags, Io, Stamp};
 /// claims to complete nothing before its end would otherwise be kept in memory whole.
 const MOST: usize = 1 << 19;
 
-/// What happens to an I/O after its arrival. In the order of an I/O's life, which decides between equal times.
+/// Event of an I/O after its arrival. In the order of an I/O's life, which decides between equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Moment {
@@ -23,7 +23,7 @@ pub(super) enum Moment {
     Complete,
 }
 
-/// What is kept of an I/O until its last moment.
+/// Data kept of an I/O until its last moment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     pub(super) offset: u64,
@@ -76,7 +76,7 @@ impl Pending {
 struct Entry {
     /// Time (64 bits), then the order of life (2), then that of arrival (62): one comparison for all three.
     key: u128,
-    /// Where the I/O is kept.
+    /// Slot of the I/O.
     slot: u32,
 }
 
@@ -153,8 +153,8 @@ impl Moments {
             Moment::Complete => None,
         };
         match after {
-            // What is told to be before what it follows is taken at the same instant. Put in the place of the first:
-            // one way through the heap, where taking and putting would be two.
+            // A moment that is recorded before the one that it follows is taken at the same instant. It replaces the
+            // first entry: one pass through the heap, where a pop and a push would take two.
             Some((moment, then)) => {
                 *first = Reverse(Entry::new(then.max(at), moment, entry.arrival(), entry.slot));
             }

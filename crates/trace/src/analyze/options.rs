@@ -1,4 +1,4 @@
-//! What of a trace is looked at, and how.
+//! Scope of an analysis.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use block::Nanos;
 
 use crate::TraceInfo;
 
-/// What of a trace is looked at, and how.
+/// Parts of the trace to analyze, and figures to compute.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// Leave out I/Os that arrive before this, since the trace's origin.
@@ -16,7 +16,7 @@ pub struct Options {
     pub until: Option<Nanos>,
     /// Devices by name or number (`8,0`); empty for all.
     pub devices: Vec<String>,
-    /// What to look for, besides counts and phases, which are always told; empty for everything.
+    /// Lenses to use, besides counts and phases, which are always reported; empty for everything.
     pub only: Vec<Lens>,
 }
 
@@ -26,7 +26,7 @@ impl Options {
         lens == Lens::Phases || self.only.is_empty() || self.only.contains(&lens)
     }
 
-    /// Which spaces of `info` are looked at: by number, as far as they are known; `None` for all.
+    /// Returns a flag for each known space of `info`, true for those to look at; `None` for all.
     pub(super) fn chosen(&self, info: &TraceInfo) -> Option<Vec<bool>> {
         if self.devices.is_empty() {
             return None;
@@ -46,7 +46,7 @@ pub enum Lens {
     Phases,
     /// Distances between I/Os and between requests.
     Seeks,
-    /// What is outstanding over time, and when devices are active.
+    /// I/Os outstanding over time, and when devices are active.
     Depth,
     /// I/Os and bytes per second.
     Rates,
@@ -62,7 +62,7 @@ pub enum Lens {
     WorkingSet,
     /// How soon an address is used again.
     Reuse,
-    /// Where most I/Os go.
+    /// Parts of the address space that get the most I/Os.
     Regions,
     /// Address by time.
     Heat,

@@ -143,7 +143,7 @@ impl Collector {
         &self.spans[phase as usize]
     }
 
-    /// What is said of them.
+    /// Returns the figures.
     pub fn phases(&self) -> Phases {
         let of = |phase: Phase| self.of(phase).spread();
         Phases {
@@ -244,7 +244,7 @@ pub struct Overhead {
     pub m2d: f64,
     /// In driver and drive.
     pub d2c: f64,
-    /// What is left: without a scheduler nothing tells when a request was inserted, and the time from its allocation
+    /// The remainder: without a scheduler no event says when a request was inserted, and the time from its allocation
     /// to its issue (in a plug, mostly) is in no phase.
     pub unaccounted: f64,
 }

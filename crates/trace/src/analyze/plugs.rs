@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::EventTally;
 
-/// What is said of plugs.
+/// Figures of plugs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlugFigures {
     /// Plugs.

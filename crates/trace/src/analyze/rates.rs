@@ -111,7 +111,7 @@ impl Rates {
         }
     }
 
-    /// What is said of them: by completion, where completions are known, as btt counts; else by arrival. `None`
+    /// Returns the figures: by completion, where completions are known, as btt counts; else by arrival. `None`
     /// without I/Os.
     pub(super) fn finish(&self) -> Option<RateFigures> {
         self.begun?;
@@ -148,7 +148,7 @@ impl Rates {
     }
 }
 
-/// What is counted by the second.
+/// Events counted by the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counted {
@@ -161,7 +161,7 @@ pub enum Counted {
 /// Rates, and how they went. The last step is as long as there was something in it, the others are whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RateFigures {
-    /// What is counted.
+    /// Events counted.
     pub counted: Counted,
     /// Length of a step, in seconds: 1, doubled until 4,096 steps are enough.
     pub step_s: u64,

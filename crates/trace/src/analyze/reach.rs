@@ -1,4 +1,4 @@
-//! Which bytes a transfer touches.
+//! Bytes that a transfer touches.
 
 use crate::Io;
 
@@ -6,7 +6,7 @@ use crate::Io;
 /// once. What a broken line claims beyond is not looked at, so that it costs neither time nor memory.
 pub const LONGEST: u64 = 256 << 20;
 
-/// What reads and writes do to a part of the addresses.
+/// Reads and writes of a part of the addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Touches {
     /// I/Os that begin in it: reads, writes.

@@ -1,4 +1,4 @@
-//! Which parts of the address space are hot.
+//! Hot parts of the address space.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ const MOSTLY: f64 = 0.9;
 pub struct Region {
     /// Its address space.
     pub space: u32,
-    /// Where it begins.
+    /// Its offset.
     pub offset_bytes: u64,
     /// Reads that begin in it.
     pub reads: u64,
@@ -36,7 +36,7 @@ pub struct Region {
     pub bytes_written: u64,
 }
 
-/// What the hottest regions get.
+/// Share of the hottest regions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Hottest {
     /// The hottest so many percent of the regions touched.
@@ -54,7 +54,7 @@ pub struct Unevenness {
     pub ios: u64,
     /// Regions that they touch.
     pub regions: u64,
-    /// What the hottest of these get; empty when there are no I/Os.
+    /// Shares of the hottest of these; empty when there are no I/Os.
     pub hottest: Vec<Hottest>,
     /// The hottest, the hottest first.
     pub list: Vec<Region>,
@@ -69,7 +69,7 @@ pub struct Class {
     pub ios: u64,
 }
 
-/// Which parts of the address space are hot.
+/// Hot parts of the address space.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RegionsBody {
     /// Length of a region.
@@ -98,7 +98,7 @@ pub struct Regions {
     shift: u32,
     places: HashMap<(u32, u64), usize, Mixed>,
     counts: Vec<Touches>,
-    /// Where the last access was.
+    /// Region of the last access.
     last: Option<((u32, u64), usize)>,
     unjudged: u64,
 }
@@ -139,7 +139,7 @@ impl Regions {
         }
     }
 
-    /// Where the region of an address is counted. Regions may be longer afterwards.
+    /// Returns the index of the counts of an address's region. Regions may be longer afterwards.
     #[inline]
     fn place(&mut self, space: u32, at: u64) -> usize {
         let region = (space, at >> self.shift);
@@ -177,7 +177,7 @@ impl Regions {
         }
     }
 
-    /// What was seen.
+    /// Returns the result.
     pub fn finish(&self) -> RegionsBody {
         let mut regions: Vec<Region> =
             self.places.iter().map(|(&place, &count)| self.region(place, count)).collect();

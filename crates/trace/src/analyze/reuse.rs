@@ -19,7 +19,7 @@ const POINTS: u64 = 4;
 /// Distances are told to 1 part in 32; sizes of caches lie at ends of these bins.
 type Distances = Bins<5>;
 
-/// What a cache of some size misses.
+/// Miss ratio of a cache of one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MissRatio {
     /// Size of the cache.
@@ -63,7 +63,7 @@ pub struct ReuseBody {
     pub p50_bytes: Option<u64>,
     /// Of nine tenths.
     pub p90_bytes: Option<u64>,
-    /// What a cache of the least recently used kind misses, by its size, until more is of no more use.
+    /// Miss ratio of an LRU cache by its size, up to the size beyond which a larger one is not better.
     pub curve: Vec<MissRatio>,
 }
 
@@ -149,7 +149,7 @@ impl Reuse {
         }
     }
 
-    /// What was seen.
+    /// Returns the result.
     pub fn finish(&self) -> ReuseBody {
         let mut all = self.writes.clone();
         all.accesses += self.reads.accesses;

@@ -33,7 +33,7 @@ pub fn run(options: &Options, source: &mut dyn Source) -> Result<Body, TraceErro
             let batches = channel();
             scope.spawn(move || batches.iter().for_each(|batch: Batch| load.see(&batch)));
         }
-        // Whose drop at the end of this block is what ends the threads.
+        // `feed` drops the senders at its end, which ends the threads.
         feed(options, source, givers)
     });
     read?;

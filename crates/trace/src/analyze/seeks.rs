@@ -44,7 +44,7 @@ impl Seeks {
         self.last = (start, end);
     }
 
-    /// What is said of them; `None` of none.
+    /// Returns the figures; `None` without distances.
     pub(super) fn finish(&self) -> Option<SeekFigures> {
         let n = self.closest.spread.n();
         (n > 0).then(|| SeekFigures {
@@ -72,7 +72,7 @@ fn closest((last_start, last_end): (u64, u64), (start, end): (u64, u64)) -> u64 
     }
 }
 
-/// What is said of distances between I/Os or requests that follow each other on one device.
+/// Figures of the distances between I/Os or requests that follow each other on one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeekFigures {
     /// Distances: as many as I/Os, since the first is measured from address 0.
@@ -92,7 +92,7 @@ pub struct SeekFigures {
     pub contiguous: u64,
 }
 
-/// What is said of distances.
+/// Figures of distances.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DistanceFigures {
     /// Mean of the exact sum, in bytes.
@@ -145,9 +145,9 @@ impl Distances {
     }
 }
 
-/// Which numbers occur most often, in bounded memory (Misra and Gries 1982): when there are too many different ones,
-/// the same amount is taken from all, and those that have none left are forgotten. What is left of a number's count
-/// is at most its true count, and short of it by what was taken.
+/// The numbers that occur most often, in bounded memory (Misra and Gries 1982): when there are too many different
+/// ones, the same amount is taken from all, and those that have none left are forgotten. The remaining count of a
+/// number is at most its true count, and short of it by the amount taken.
 #[derive(Clone, Debug)]
 struct Frequent {
     counts: HashMap<u64, u64, Mixed>,

@@ -98,7 +98,7 @@ pub struct Sequential {
 
 #[derive(Clone, Debug, Default)]
 struct Space {
-    /// Where the I/O before ended, of either direction.
+    /// End of the previous I/O, of either direction.
     end: Option<u64>,
     directions: [Streams; 2],
 }
@@ -137,7 +137,7 @@ impl Sequential {
         space.directions[direction].see(io, tally);
     }
 
-    /// What was seen; streams that still run end here.
+    /// Returns the result; streams that still run end here.
     pub fn finish(&self) -> SequentialBody {
         let mut directions = self.directions.clone();
         for space in self.spaces.iter().flatten() {
@@ -160,7 +160,7 @@ impl Sequential {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
-    /// Where it ended last.
+    /// End of its last I/O.
     end: u64,
     ios: u64,
     bytes: u64,

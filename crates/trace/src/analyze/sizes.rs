@@ -104,7 +104,7 @@ impl Sizes {
         }
     }
 
-    /// What was seen.
+    /// Returns the result.
     pub fn finish(&self) -> SizesBody {
         let mut transfers = self.reads.clone();
         transfers.merge(&self.writes);
@@ -123,7 +123,7 @@ struct Table {
     sectors: Box<[u64]>,
     /// By exact size, of those that are not there.
     odd: HashMap<u64, u64>,
-    /// What found no room in either.
+    /// Sizes that found no room in either.
     lumped: Bins<6>,
     bytes: u128,
     min: u64,
@@ -164,7 +164,7 @@ impl Table {
     fn merge(&mut self, other: &Table) {
         self.sectors.iter_mut().zip(&other.sectors).for_each(|(mine, theirs)| *mine += theirs);
         let mut odd: Vec<(u64, u64)> = other.odd.iter().map(|(size, ios)| (*size, *ios)).collect();
-        // Where not all find room, the most frequent do; and never by the order of a hash.
+        // If there is not room for all, the most frequent get it; never by the order of a hash.
         odd.sort_unstable_by_key(|(size, ios)| (std::cmp::Reverse(*ios), *size));
         odd.into_iter().for_each(|(size, ios)| self.add_odd(size, ios));
         self.lumped.merge(&other.lumped);

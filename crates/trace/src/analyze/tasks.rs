@@ -1,4 +1,4 @@
-//! Who asked for what: I/Os by the task that they arrived from.
+//! Figures by task: I/Os by the task that they arrived from.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -56,7 +56,7 @@ impl Tasks {
         self.tasks.len() - 1
     }
 
-    /// What is said of them, the busiest first; none where no task is known.
+    /// Returns the tasks' figures, the busiest first; none where no task is known.
     pub(super) fn finish(&self, names: &BTreeMap<u32, String>, completions: bool) -> Vec<Process> {
         if self.tasks.iter().all(|task| task.pid == 0) && names.is_empty() {
             return Vec::new();
@@ -77,7 +77,7 @@ impl Tasks {
     }
 }
 
-/// What one task asked for.
+/// I/Os of one task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Process {
     /// Its number; none for all tasks beyond the first [`TASKS_MAX`] together.

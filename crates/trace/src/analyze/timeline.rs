@@ -192,7 +192,7 @@ impl Timeline {
         self.now = self.now.max(to);
     }
 
-    /// What was seen, until the last completion.
+    /// Returns the result, until the last completion.
     pub fn finish(mut self) -> TimelineBody {
         self.complete_until(u64::MAX);
         let until = self.now.max(self.last);

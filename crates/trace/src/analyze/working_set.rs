@@ -125,7 +125,7 @@ impl WorkingSet {
         }
     }
 
-    /// What was seen.
+    /// Returns the result.
     pub fn finish(&self) -> WorkingSetBody {
         let window_ns = self.windows.step();
         let windows = (1u64..).zip(self.windows.cells()).map(|(index, cell)| {

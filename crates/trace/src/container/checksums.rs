@@ -1,6 +1,6 @@
 //! Checksums of a file, and whether they are looked at.
 
-/// Which checksums have to fit.
+/// Checksums that have to match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksums {
     /// All of them.

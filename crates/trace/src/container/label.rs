@@ -1,4 +1,4 @@
-//! What stands behind the first four bytes of a file of ours.
+//! Label of a trace file, after its first four bytes.
 
 use super::checksums::Checksums;
 
@@ -27,7 +27,7 @@ pub struct Label {
     pub version: u32,
     /// Length of the whole file in bytes; 0 in one that was not finished.
     pub file_bytes: u64,
-    /// Where what follows the last row group begins, in bytes from the beginning of the file.
+    /// Offset of the tail, which is all that follows the last row group, in bytes.
     pub tail_at: u64,
     /// CRC-32 of what follows the last row group.
     pub tail_crc32: u32,

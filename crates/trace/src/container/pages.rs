@@ -5,7 +5,7 @@ use super::encodings::{delta, hybrid, plain, unpack};
 use super::thrift::{Thrift, kind};
 use crate::Kind;
 
-/// What the values of a column are.
+/// Type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Values {
     /// 64 bits.
@@ -35,14 +35,14 @@ mod encoding {
 pub(super) struct Column {
     values: Values,
     optional: bool,
-    /// What is left, from the next page on.
+    /// Bytes of the group not read yet, from the next page on.
     left: std::ops::Range<usize>,
     dictionary: Vec<u64>,
     page: Vec<u64>,
     used: usize,
 }
 
-/// What the header of a page says.
+/// Header of a page.
 #[derive(Debug, Default)]
 struct Header {
     kind: i64,
@@ -221,7 +221,7 @@ impl Column {
     }
 }
 
-/// Where values go.
+/// Destination of values.
 #[derive(Clone, Copy)]
 enum Where {
     Dictionary,

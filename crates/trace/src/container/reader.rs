@@ -21,7 +21,7 @@ const AHEAD: usize = 4;
 /// Rows that a group may have: more than any version writes, and no more than memory bears.
 const GROUP_MAX: u64 = 4 << 20;
 
-/// What the thread sends.
+/// Message from the decoding thread.
 enum Message {
     /// The next I/Os, one at least.
     Ios(Vec<Io>),
@@ -208,7 +208,7 @@ impl Opening<'_> {
         Ok(label)
     }
 
-    /// What follows the last row group, once its checksum fits.
+    /// Reads all that follows the last row group, and checks the file's length and the checksum.
     fn tail(&self, label: &Label) -> Result<Vec<u8>, TraceError> {
         let length = self.length()?;
         if label.file_bytes == 0 {
@@ -234,7 +234,7 @@ impl Opening<'_> {
         Ok(tail)
     }
 
-    /// What we say in the footer.
+    /// Parses our key in the footer.
     fn summary(&self, label: &Label, tail: &[u8]) -> Result<Summary<'static>, TraceError> {
         let wrong = |reason: &str| self.wrong(label.tail_at, reason);
         let keys = keys(tail).ok_or_else(|| wrong("does not end as a Parquet file does"))?;
@@ -328,7 +328,7 @@ fn malformed(name: &str, byte: u64, reason: impl ToString) -> TraceError {
     }
 }
 
-/// Where the bytes are.
+/// Source of a file's bytes.
 trait Pieces: Send {
     /// How many there are.
     fn length(&self) -> io::Result<u64>;
@@ -361,7 +361,7 @@ impl Pieces for Vec<u8> {
     }
 }
 
-/// What the thread needs.
+/// State of the decoding thread.
 struct Decoder {
     name: String,
     file: Box<dyn Pieces>,

@@ -1,4 +1,4 @@
-//! What the footer says of the whole.
+//! Summary of a trace in the footer.
 
 use std::borrow::Cow;
 
@@ -11,10 +11,10 @@ use crate::TraceInfo;
 /// The number is that of the format's version, so that a reader which only knows Parquet sees it as well.
 pub const KEY: &str = "drivescope.trace/1";
 
-/// What keys of all versions begin with.
+/// Prefix of the keys of all versions.
 pub(super) const KEY_FRONT: &str = "drivescope.trace/";
 
-/// What the footer says of the whole, in JSON.
+/// Summary of a trace in the footer, in JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Summary<'a> {
     /// Rows in all groups.
@@ -30,7 +30,7 @@ pub(super) struct Summary<'a> {
 pub(super) struct Group {
     /// Rows.
     pub ios: u64,
-    /// Where it begins, in bytes from the beginning of the file.
+    /// Its offset in the file, in bytes.
     pub at: u64,
     /// Its length in bytes.
     pub bytes: u64,

@@ -35,7 +35,7 @@ impl<'a> Thrift<'a> {
         Thrift { bytes }
     }
 
-    /// What is left.
+    /// Returns the bytes not read yet.
     pub(super) fn rest(self) -> &'a [u8] {
         self.bytes
     }

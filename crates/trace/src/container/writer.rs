@@ -21,7 +21,7 @@ use crate::{Flags, Io, Kind, Space, Stamp, TraceError, TraceInfo};
 /// I/Os in a row group: what a writer holds, some 40 MB, and the grain at which a reader skips.
 pub const GROUP: usize = 256 << 10;
 
-/// What was written.
+/// Size of a finished file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// I/Os.
@@ -200,7 +200,7 @@ fn write_columns(
     to.close().map(|_| ())
 }
 
-/// Which rows have a value: 1, or none: 0.
+/// Definition levels of the rows: 1 for those that have a value, 0 for others.
 fn levels(ios: &[Io], has: impl Fn(&Io) -> bool) -> Vec<i16> {
     ios.iter().map(|io| i16::from(has(io))).collect()
 }

@@ -114,7 +114,7 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// What is known before the first I/O. What is known only at the end stands there.
+    /// Writes the notes known before the first I/O. Those known only at the end are written there.
     fn begin(&mut self, info: &TraceInfo) -> Result<(), TraceError> {
         self.out(0)?;
         self.notes(info)

@@ -24,7 +24,7 @@ use crate::{Io, Kind, Source, TraceError, TraceInfo};
 /// Longest I/O of a line: fio reads lengths as 32 bits. Longer ones, which only discards are, become several.
 const LONGEST: Bytes = Bytes::gib(2);
 
-/// Which of fio's formats.
+/// Version of fio's format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Version {
     /// Since fio 1.17. Time passes in lines of their own, in steps of a millisecond.

@@ -1,8 +1,8 @@
-//! What a trace holds, so that what a format does not hold can be told.
+//! Information in a trace, so that what a format does not hold can be reported.
 
 use crate::{Flags, Io, Kind, Stamp, TraceInfo};
 
-/// What was seen in the I/Os of a trace.
+/// Information seen in the I/Os of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     kinds: [u64; Kind::ALL.len()],
@@ -81,7 +81,7 @@ impl Seen {
         finer.then(|| format!("Times are cut to {step}."))
     }
 
-    /// What neither fio's log nor MSR's files have.
+    /// Returns the losses common to fio's log and MSR's files, a sentence each.
     pub(super) fn common(&self, info: &TraceInfo) -> Vec<String> {
         let mut lost = Vec::new();
         if self.phases {

@@ -11,15 +11,15 @@ mod text;
 
 use serde::Serialize;
 
-/// What was written, and what was not.
+/// Result of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Exported {
     /// I/Os of the trace that are in the file.
     pub ios: u64,
     /// I/Os of the trace for which the format has no word.
     pub left_out: u64,
-    /// What the trace knew and the file does not, a sentence each; only what this trace did know.
+    /// Information in this trace that the file does not hold, a sentence each.
     pub lost: Vec<String>,
-    /// What whoever uses the file should know, a sentence each.
+    /// Notes for users of the file, a sentence each.
     pub notes: Vec<String>,
 }

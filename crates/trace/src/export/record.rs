@@ -42,7 +42,7 @@ impl Record {
     }
 }
 
-/// What a kind and its flags are in a record.
+/// Returns the traits of a record for an I/O's kind and flags.
 pub(super) fn traits(io: &Io) -> Traits {
     let mut traits = match io.kind {
         Kind::Read => Traits::READ,

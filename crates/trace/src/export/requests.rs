@@ -12,15 +12,15 @@ use crate::{Flags, Io, Kind};
 pub(super) struct Told {
     /// When.
     pub time: u64,
-    /// Which of several at one instant comes first.
+    /// Rank among events of one instant.
     step: Step,
     /// In which order events were made.
     pub serial: u64,
-    /// What happened.
+    /// The action.
     pub action: Action,
     /// Kind and flags.
     pub traits: Traits,
-    /// Where it is told.
+    /// CPU that records it.
     pub cpu: u32,
     /// The device.
     pub device: DeviceNumber,
@@ -32,7 +32,7 @@ pub(super) struct Told {
     error: u16,
     /// First bio of a request.
     head: bool,
-    /// What a split says.
+    /// Sector at which a split cuts; 0 for I/Os that were not split.
     split_at: u64,
 }
 
@@ -87,11 +87,11 @@ impl Told {
         }
     }
 
-    /// What lies behind the record.
+    /// Returns the payload that follows the record.
     pub fn pdu(&self) -> Vec<u8> {
         match self.action {
             Action::Split => self.split_at.to_be_bytes().to_vec(),
-            // Which device is below is not known: told is that it was handed on.
+            // The device below is unknown; the record only says that the I/O was handed on.
             Action::Remap => [
                 &self.device.0.to_be_bytes()[..],
                 &self.device.0.to_be_bytes(),
@@ -215,7 +215,7 @@ pub(super) fn join(instant: &mut Vec<Told>) {
     instant.sort();
 }
 
-/// What two bios of one request have in common.
+/// Mask of the traits that the bios of one request share.
 const DIRECTION: u64 = Traits::READ.0 | Traits::WRITE.0 | Traits::DISCARD.0 | Traits::PASSTHROUGH.0;
 
 /// Makes the issue of a request as long as the request: bios in it may be missing from the trace. One that was split

@@ -17,11 +17,11 @@ pub(super) type Out = BufWriter<File>;
 
 /// A format in the making.
 pub(super) trait Lines {
-    /// What stands before the first I/O.
+    /// Writes the lines before the first I/O.
     fn begin(&mut self, to: &mut Out, info: &TraceInfo) -> io::Result<()>;
     /// One I/O. `info` is what is known by now.
     fn io(&mut self, to: &mut Out, io: &Io, info: &TraceInfo) -> io::Result<()>;
-    /// What stands behind the last I/O.
+    /// Writes the lines after the last I/O.
     fn end(&mut self, to: &mut Out) -> io::Result<()>;
 }
 

@@ -1,4 +1,4 @@
-//! What blkparse prints, in its default form: a line for each event, and a summary behind.
+//! Output of blkparse in its default form: a line for each event, and a summary at the end.
 //!
 //! ```text
 //!   8,0    3       11     0.009507758   697  C   W 223490 + 8 [0]
@@ -38,7 +38,7 @@ pub fn open(input: Input, lenient: bool) -> Blkparse {
     let pairer = Pairer::new("blkparse text", Limits::default());
     Blkparse::new(input, lenient, pairer, Line::of)
 }
-/// What blkparse printed, or another tool whose lines are events of the block layer, as I/Os.
+/// Output of blkparse, or of another tool whose lines are events of the block layer, as I/Os.
 pub struct Blkparse {
     input: Input,
     lenient: bool,
@@ -176,13 +176,13 @@ fn cut_off(first: &mut [Option<bool>; 2], event: &TraceEvent, closed: bool) -> b
     *end.get_or_insert(closed) && !closed
 }
 
-/// What a line is.
+/// Content of a line.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line {
     /// An event, and the name of its task.
     Event(TraceEvent, Option<String>),
     Message(TraceNote),
-    /// Which files are read, and other words before the events; nothing.
+    /// The names of the files read and other text before the events, or an empty line.
     Preamble,
     /// So many events were lost.
     Lost(u64),
@@ -230,7 +230,7 @@ impl Line {
         let time = seconds(word()?)?;
         let pid = word()?.parse().ok()?;
         let letters = word()?;
-        // What the kind is followed by may be nothing.
+        // The kind may be followed by nothing.
         let (kind, rest) = rest.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((rest, ""));
         if letters == "m" {
             let text = rest.to_owned();
@@ -255,7 +255,7 @@ impl Line {
     }
 }
 
-/// What stands behind the kind.
+/// Text after the kind.
 pub(super) struct Tail<'a> {
     pub(super) event: &'a mut TraceEvent,
     pub(super) rest: &'a str,
@@ -364,7 +364,7 @@ impl Tail<'_> {
         }
     }
 
-    /// What is left, in square brackets: a name may have such brackets in it.
+    /// Returns the rest, without the square brackets around it: a name may have such brackets in it.
     fn bracket(&mut self) -> Option<&str> {
         self.rest.strip_prefix('[')?.strip_suffix(']')
     }

@@ -14,7 +14,7 @@ pub enum Format {
     Container,
     /// blktrace's binary files, one for each CPU, or `blkparse -d` of them.
     Blktrace,
-    /// What blkparse prints.
+    /// Output of blkparse.
     Blkparse,
     /// The kernel's block events as text: ftrace, trace-cmd, `perf script`.
     Ftrace,
@@ -108,7 +108,7 @@ impl Format {
     }
 }
 
-/// What a time counts.
+/// Unit of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeUnit {
     /// Nanoseconds.
@@ -151,7 +151,7 @@ impl TimeUnit {
     }
 }
 
-/// Which number is a read.
+/// Number that means a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadFlag {
     /// 0 is a read, 1 a write.
@@ -173,7 +173,7 @@ impl ReadFlag {
     }
 }
 
-/// What an address counts.
+/// Unit of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressUnit {
     /// Bytes.
@@ -208,12 +208,12 @@ impl AddressUnit {
     }
 }
 
-/// What an address space of the trace is.
+/// Rule that assigns I/Os to address spaces of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpaceRule {
-    /// What the format's own column says, and the same name in two files is the same space.
+    /// By the format's own column; the same name in two files is the same space.
     Shared,
-    /// What the format's own column says, in each file on its own.
+    /// By the format's own column, in each file on its own.
     PerFile,
     /// All addresses are of one space, whatever a column says.
     One,

@@ -1,4 +1,4 @@
-//! What the columns of a table hold: a map that a user writes, or the names that the table's own head has.
+//! Contents of a table's columns: a map that a user writes, or the names in the table's own head.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,13 +19,13 @@ pub struct Columns {
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// What the column holds.
+    /// Content of the column.
     pub holds: Holds,
-    /// Which column.
+    /// The column.
     pub column: Column,
 }
 
-/// Which column of a table.
+/// Reference to a column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Column {
     /// By its place, from 0.
@@ -34,7 +34,7 @@ pub enum Column {
     Name(String),
 }
 
-/// What a column holds, with its unit where that is known.
+/// Content of a column, with its unit where that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// Nothing that is kept.
@@ -47,9 +47,9 @@ pub enum Holds {
     Completed(Option<TimeUnit>),
     /// How long it took.
     Latency(Option<TimeUnit>),
-    /// What it does; as numbers, which is a read.
+    /// Its operation; of numbers, the one that means a read.
     Op(Option<ReadFlag>),
-    /// Where it starts.
+    /// Its offset.
     Offset(Option<AddressUnit>),
     /// How long it is.
     Length(Option<AddressUnit>),
@@ -215,14 +215,14 @@ impl Holds {
     }
 }
 
-/// What the columns of a table hold whose head has these names; none when they do not tell all that an I/O needs, or
-/// tell it twice.
+/// Returns the contents of a table's columns by the names in its head; `None` when they lack something that an I/O
+/// needs, or have it twice.
 pub fn by_head(names: &[&[u8]]) -> Option<Vec<Holds>> {
     let all: Vec<Holds> = names.iter().map(|name| by_name(name)).collect();
     check(all.iter().copied()).ok().map(|()| all)
 }
 
-/// What a column holds that has this name.
+/// Returns the content of the column with this name.
 fn by_name(name: &[u8]) -> Holds {
     let name = String::from_utf8_lossy(name).to_ascii_lowercase();
     let mut words: Vec<&str> =

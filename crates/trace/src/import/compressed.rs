@@ -42,7 +42,7 @@ pub struct Input {
     lines: u64,
 }
 
-/// What a packed file begins with, and what it is called when we cannot unpack it.
+/// First bytes and names of the packed formats that are not supported.
 const FOREIGN: [(&[u8], &str); 5] = [
     (b"BZh", "bzip2"),
     (b"\xfd7zXZ\0", "xz"),
@@ -71,7 +71,7 @@ impl Input {
         Input::new(Box::new(file), &name)
     }
 
-    /// What `reader` gives, which errors call `name`.
+    /// Reads from `reader`, which errors call `name`.
     ///
     /// # Errors
     /// As [`Input::open`].
@@ -197,7 +197,7 @@ impl Input {
                 (searched, long) = (0, true);
             }
             if !self.more() {
-                // What is left of a line that broke off must not be taken for a line.
+                // The rest of a line cut off by a read error must not be taken for a line.
                 if let Some(error) = self.broken.take() {
                     self.take(searched);
                     return Err(LineError::Broken(error));

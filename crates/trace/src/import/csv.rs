@@ -12,7 +12,7 @@ use super::table::{Layout, Op, Role, Separator, Table, split};
 use crate::error::both;
 use crate::{Place, TraceError};
 
-/// What may stand between the fields of a table.
+/// Possible separators of a table's fields.
 const SEPARATORS: [Separator; 5] = [
     Separator::Byte(b','),
     Separator::Byte(b';'),
@@ -21,7 +21,7 @@ const SEPARATORS: [Separator; 5] = [
     Separator::Blanks,
 ];
 
-/// What the columns of a table hold, and what separates them.
+/// Contents and separator of a table's columns.
 struct Form {
     separator: Separator,
     holds: Vec<Holds>,

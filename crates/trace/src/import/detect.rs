@@ -1,4 +1,4 @@
-//! Which format a file has, by what is in it.
+//! Detection of a file's format from its content.
 
 use super::options::{Format, Options};
 use super::reading::Reading;
@@ -36,10 +36,10 @@ fn is_blkparse(sample: &Sample) -> bool {
     sample.lines().find(|line| !blkparse::is_preamble(line)).is_some_and(blkparse::is_row)
 }
 
-/// What the file is that `sample` is the beginning of.
+/// Returns the format of the file that `sample` is the beginning of.
 ///
 /// # Errors
-/// [`TraceError`] when it is none that is known, or could be several.
+/// [`TraceError`] when it is not a known format, or could be several.
 pub fn format(sample: &Sample, options: &Options) -> Result<Format, TraceError> {
     let bytes = sample.bytes();
     if let Some(format) = options.format {

@@ -52,7 +52,7 @@ pub fn settle(samples: &[Sample], options: &Options) -> Result<Reading, TraceErr
     })
 }
 
-/// Where the fields of an event lie.
+/// Positions of an event's fields.
 #[derive(Clone, Copy, Debug)]
 struct Columns {
     time: usize,
@@ -63,7 +63,7 @@ struct Columns {
     place: Option<(usize, usize)>,
 }
 
-/// Where the file is.
+/// Section of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Part {
     #[default]

@@ -1,4 +1,4 @@
-//! What a file says of units without saying it, and when that is too little.
+//! Units inferred from the numbers in a file, and errors when these are not enough.
 
 use block::Nanos;
 
@@ -75,7 +75,7 @@ struct Pace {
     count: usize,
     first: u64,
     last: u64,
-    /// What all times are multiples of: the tick of the clock, or more. Within one tick all is at one instant.
+    /// Greatest common divisor of all times: the tick of the clock, or more. Within one tick all is at one instant.
     grain: u64,
 }
 
@@ -150,7 +150,7 @@ pub fn sectors_by_format(
     Ok(AddressUnit::Sectors)
 }
 
-/// What the address spaces of a format are whose column counts from 0 in every file.
+/// Returns the rule for address spaces of a format whose column counts from 0 in every file.
 ///
 /// # Errors
 /// [`TraceError::Ambiguous`] when there are several files.
@@ -182,7 +182,7 @@ pub fn spaces(
 
 /// The unit of times that nothing names, by their size, and by how many there are in a second.
 ///
-/// What a number of seconds, microseconds or nanoseconds means is not in it. But a unit is out of the question when
+/// A number does not show whether it counts seconds, microseconds or nanoseconds. But a unit is out of the question when
 /// the trace would then have more I/Os a second than any machine does, or fewer than one a day, or count
 /// from an instant more than a hundred years ago without being a date. When one unit is left, it is the unit.
 ///
@@ -221,7 +221,8 @@ pub fn time_unit(file: &str, column: &[&[u8]]) -> Result<(TimeUnit, String), Tra
     }
 }
 
-/// What must be added to times whose seconds are `seconds` to have nanoseconds since 1970; none when they are no dates.
+/// Returns the offset that turns times, whose seconds are `seconds`, into nanoseconds since 1970; `None` when they
+/// are not dates.
 pub fn epoch(mut seconds: impl Iterator<Item = i128>, unit: TimeUnit) -> Option<i128> {
     let first = seconds.next()?;
     if is_date(first) {

@@ -30,7 +30,7 @@ pub fn version(sample: &Sample) -> Option<u8> {
     }
 }
 
-/// What the waits of version 2 count.
+/// Meaning of the waits of version 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
     /// Microseconds since the wait before.
@@ -86,7 +86,7 @@ pub fn settle(samples: &[Sample], options: &Options) -> Result<Reading, TraceErr
     })
 }
 
-/// What the waits of version 2 count.
+/// Determines the meaning of the waits of version 2.
 fn waits(
     first: &Sample,
     samples: &[Sample],
@@ -182,7 +182,7 @@ impl Fio {
                 .checked_mul(1_000)
                 .and_then(|ns| ns.checked_add(self.now))
                 .ok_or_else(beyond)?,
-            // What lies back does not wait.
+            // A time in the past does not set the clock back.
             Waits::SinceStart => span.checked_mul(1_000_000).ok_or_else(beyond)?.max(self.now),
         };
         Ok(Record::Blank)

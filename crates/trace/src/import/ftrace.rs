@@ -117,7 +117,7 @@ fn event(before: &str, action: Action, rest: &str) -> Option<Line> {
     event.traits = traits(kind)?;
     let rest = without_command(rest.trim_start(), &mut event);
     let rest = without_priority(rest);
-    // What has no place, such as a flush, has the greatest sector.
+    // Events without an offset, such as flushes, have the greatest sector.
     let rest = match rest.strip_prefix("18446744073709551615") {
         Some(behind) => format!("0{behind}"),
         None => rest,

@@ -25,11 +25,11 @@ pub struct Waiting {
     pub name: String,
     /// The earliest arrival in its beginning.
     pub first: u64,
-    /// Where it is.
+    /// Its source.
     pub from: From,
 }
 
-/// Where a file is.
+/// Source of a file.
 pub enum From {
     /// Opened already, since it cannot be opened again.
     Input(Box<Input>),
@@ -56,9 +56,9 @@ pub struct Joining {
     pub opener: Opener,
     /// How each file's I/Os are handed out.
     pub handling: Handling,
-    /// What an address space is.
+    /// Rule for address spaces.
     pub rule: SpaceRule,
-    /// What must be added to the files' clock to have nanoseconds since 1970, where it is a date.
+    /// Offset from the files' clock to nanoseconds since 1970, where it is a date.
     pub unix_offset: Option<i128>,
 }
 
@@ -114,7 +114,7 @@ impl Joined {
         while let Some(file) = self.waiting.last() {
             let due = match self.next.peek() {
                 None => true,
-                // Whoever sorts them all needs no more than one at a time.
+                // If all I/Os are sorted later, one open file at a time is enough.
                 Some(_) if self.joining.handling.unordered => false,
                 Some(Reverse((earliest, _))) => file.first <= *earliest,
             };
@@ -215,7 +215,7 @@ impl Joined {
 
     fn start(&mut self, first: u64) {
         self.started = true;
-        // Which one is the first is not known before they are sorted; whoever does that counts from it.
+        // Out of order, the first I/O is known only after sorting; `Resorted` then counts from it.
         let first = if self.joining.handling.unordered { 0 } else { first };
         self.info.origin = Nanos(first);
         self.info.origin_unix_ns = self

@@ -194,7 +194,7 @@ impl Found {
         Ok(Box::new(joined))
     }
 
-    /// What `tool` printed: of one recording, since the times of each begin anew.
+    /// Opens the output of `tool`: of one recording, since the times of each have an origin of their own.
     fn events(
         mut self,
         tool: &str,
@@ -240,7 +240,7 @@ fn first_arrival(from: &mut From, reading: &Reading) -> Result<u64, TraceError> 
         match records.next(&mut told) {
             Ok(Record::End) | Err(Trouble::Broken(_)) => break,
             Ok(Record::Io(io)) => first = first.min(io.arrival.0),
-            // What is wrong with it is said when it is read in its place.
+            // The error is reported when the record is read in its place.
             Ok(Record::Ignored | Record::Blank) | Err(Trouble::Record { .. }) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! What a user may say of a file that does not say it itself.
+//! User's choices for what a file does not state itself.
 
 pub use super::choices::{AddressUnit, Format, ReadFlag, SpaceRule, TimeUnit};
 use super::columns::Columns;
@@ -11,15 +11,15 @@ pub struct Options {
     pub lenient: bool,
     /// The format; found in the file when none.
     pub format: Option<Format>,
-    /// What a time counts, in a format that has it in more than one unit.
+    /// Unit of times, in a format that has them in more than one.
     pub time_unit: Option<TimeUnit>,
-    /// Which of 0 and 1 is a read, in a format that writes operations as numbers.
+    /// Number that means a read, 0 or 1, in a format that writes operations as numbers.
     pub read_flag: Option<ReadFlag>,
-    /// What an address counts, in a format that has it in more than one unit.
+    /// Unit of addresses, in a format that has them in more than one.
     pub address_unit: Option<AddressUnit>,
-    /// What an address space of the trace is.
+    /// Rule for the trace's address spaces.
     pub spaces: Option<SpaceRule>,
-    /// What the columns of a table hold.
+    /// Contents of a table's columns.
     pub columns: Option<Columns>,
     /// Names of the operations of a table.
     pub ops: Option<Ops>,

@@ -9,15 +9,15 @@ use super::records::{Lines, Records, Row};
 
 /// How files of one format are read.
 pub struct Reading {
-    /// What the format is called.
+    /// Name of the format.
     pub source: String,
     /// How each ambiguity was settled.
     pub settled: Vec<String>,
     /// The finest step of its times.
     pub resolution: Nanos,
-    /// What is an address space.
+    /// Rule for address spaces.
     pub rule: SpaceRule,
-    /// What must be added to its times to have nanoseconds since 1970.
+    /// Offset from its clock to nanoseconds since 1970.
     pub unix_offset: Option<i128>,
     /// Over how long the I/Os of one instant are spread.
     pub spread: Option<Nanos>,

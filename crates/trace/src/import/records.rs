@@ -1,4 +1,4 @@
-//! What every reader gives: I/Os as the file has them, one after the other, with what they tell beside.
+//! Output of every reader: I/Os as the file has them, one after the other, with other data of the records.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ const NAMES_MAX: usize = 1 << 17;
 /// How many faults are told word for word.
 pub const FAULTS_TOLD: usize = 5;
 
-/// What a record of the file turned out to be.
+/// Result of reading one record of the file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Record {
     /// An I/O. Its times are those of the file's clock; its space is one of [`Told::spaces`].
@@ -32,9 +32,9 @@ pub enum Record {
 pub enum Trouble {
     /// It is wrong; what follows can be read nevertheless.
     Record {
-        /// Where it is.
+        /// Its place.
         place: Place,
-        /// What is wrong with it, and what would be right.
+        /// The problem, and what would be right.
         reason: String,
     },
     /// Nothing more can be read.
@@ -55,7 +55,7 @@ pub trait Records: Send {
     /// [`Trouble`]; after [`Trouble::Record`] the next call goes on behind it.
     fn next(&mut self, told: &mut Told) -> Result<Record, Trouble>;
 
-    /// Where the last one was.
+    /// Place of the last record.
     fn place(&self) -> Place;
 
     /// The file as the user named it.
@@ -64,7 +64,7 @@ pub trait Records: Send {
 
 /// The form of a line.
 pub trait Row: Send {
-    /// What `line` says. The reason of an error says what is wrong and what would be right.
+    /// Parses `line`. The reason of an error says what is wrong and what would be right.
     ///
     /// # Errors
     /// The reason why it is no line of this form.
@@ -154,7 +154,7 @@ pub fn quoted(bytes: &[u8]) -> String {
     text
 }
 
-/// What records tell beside their I/Os.
+/// Data of the records besides their I/Os.
 #[derive(Debug, Default)]
 pub struct Told {
     /// The address spaces of this file.
@@ -195,7 +195,7 @@ fn packed(key: &[u8]) -> u64 {
     key.iter().fold(1, |packed, byte| packed << 8 | u64::from(*byte))
 }
 
-/// Where a packed key is remembered.
+/// Returns the index at which a packed key is remembered.
 fn slot(packed: u64) -> usize {
     (packed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % RECENT
 }

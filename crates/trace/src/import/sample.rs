@@ -17,7 +17,7 @@ pub struct Sample {
     pub file: String,
     /// Its first bytes, unpacked.
     bytes: Vec<u8>,
-    /// Where lines lie in them, without comments and empty ones.
+    /// Start and end of each line in them, without comments and empty ones.
     lines: Vec<(usize, usize)>,
 }
 

@@ -22,7 +22,7 @@ pub struct Handling {
     pub spread: Option<Nanos>,
 }
 
-/// What was met in a file besides I/Os.
+/// Statistics of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Met {
     /// I/Os.
@@ -43,11 +43,11 @@ pub struct Met {
 pub struct Stream {
     records: Box<dyn Records>,
     handling: Handling,
-    /// What the records tell.
+    /// Data of the records besides their I/Os.
     pub told: Told,
-    /// What was met so far.
+    /// Statistics so far.
     pub met: Met,
-    /// What puts them in order, where that is not left to somebody else.
+    /// Window that sorts them, unless they are sorted later.
     window: Option<Window>,
     ended: bool,
     spread: Option<Spread>,

@@ -9,7 +9,7 @@ use super::options::ReadFlag;
 use super::records::{Record, Row, Told, quoted};
 use crate::{Flags, Io, Kind, Space, Stamp};
 
-/// What stands between fields.
+/// Separator of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator {
     /// One such byte; blanks around a field are no part of it.
@@ -18,7 +18,7 @@ pub enum Separator {
     Blanks,
 }
 
-/// What a column holds.
+/// Content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Nothing that is kept.
@@ -31,9 +31,9 @@ pub enum Role {
     Completed(u64),
     /// How long it took from its arrival. Empty where it is not known.
     Latency(u64),
-    /// What it does.
+    /// Its operation.
     Op(Op),
-    /// Where it starts, in units of so many bytes.
+    /// Its offset, in units of this number of bytes.
     Offset(u64),
     /// How long it is, in units of so many bytes.
     Length(u64),
@@ -65,11 +65,11 @@ pub enum Op {
 /// The form of a table's rows.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// What a row is called in errors: `a row is TIME,OP,…`.
+    /// Form of a row in errors: `a row is TIME,OP,…`.
     pub form: String,
-    /// What stands between fields.
+    /// Separator of fields.
     pub separator: Separator,
-    /// What each column holds.
+    /// Content of each column.
     pub roles: Vec<Role>,
     /// Rows may have more columns than these.
     pub more: bool,
@@ -106,7 +106,7 @@ fn first(line: &[u8], separator: Separator) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// Where `byte` first is. Fields are short, for which this is quicker than what searches long stretches.
+/// Returns the position of the first `byte`. Fields are short, and for them this is faster than a search for long text.
 fn find(line: &[u8], byte: u8) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let mut from = 0;
@@ -148,7 +148,7 @@ pub fn split(line: &[u8], separator: Separator) -> Vec<&[u8]> {
     all
 }
 
-/// What a field was expected to be.
+/// Returns the error for a field that is missing or not a `what`.
 fn wrong(field: &[u8], what: &str) -> String {
     if field.is_empty() {
         format!("lacks its {what}")
@@ -165,7 +165,7 @@ pub struct Table {
     name: Vec<u8>,
 }
 
-/// What the fields of a row say.
+/// Fields of a row.
 #[derive(Default)]
 struct Said<'a> {
     arrival: Option<u64>,
@@ -270,7 +270,7 @@ impl Table {
             }
             _ => return Err("lacks its completion or its latency, and so its arrival".to_owned()),
         };
-        // What a word with letters means depends on the length, as for a flush before a write.
+        // The meaning of a word with letters depends on the length, as for a flush before a write.
         let (kind, flags) = match operation(said.op) {
             None => rwbs(said.op, said.length).filter(|(kind, _)| *kind != Kind::Other),
             Some(_) => None,

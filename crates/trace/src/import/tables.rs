@@ -25,9 +25,9 @@ use super::table::{Layout, Op, Role, Separator, Table, split};
 use crate::TraceError;
 use crate::error::both;
 
-/// What is known of a format besides its columns.
+/// Properties of a published format.
 pub struct Published {
-    /// Which one.
+    /// The format.
     pub format: Format,
     name: &'static str,
     form: &'static str,
@@ -44,7 +44,7 @@ pub struct Published {
     says: &'static [&'static str],
 }
 
-/// What the times count from.
+/// Origin of the times.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Clock {
     /// The beginning of the trace, so that there is a point in them.

@@ -19,7 +19,7 @@ use super::records::{Record, Records, Told, Trouble};
 use super::sample::Sample;
 use crate::{Io, Kind, Place, Space, Stamp, TraceError};
 
-/// Which of the two.
+/// Version of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// 32 bytes, no response times.
@@ -81,7 +81,7 @@ fn fields(version: Version, record: &[u8]) -> Option<Fields> {
     })
 }
 
-/// What a SCSI operation code does; none for what is no such code of six bits and three.
+/// Returns the kind of a SCSI operation code; `None` for numbers of more than eight bits.
 fn kind(command: u16) -> Option<Kind> {
     Some(match command {
         // READ and WRITE of 6, 10, 12, 16 bytes; WRITE AND VERIFY.
@@ -96,7 +96,7 @@ fn kind(command: u16) -> Option<Kind> {
     })
 }
 
-/// Which version the beginning of a file has.
+/// Returns the version of a file, from its beginning.
 pub fn version(sample: &Sample) -> Option<Version> {
     [Version::Two, Version::One].into_iter().find(|version| {
         let mut records = sample.bytes().chunks_exact(version.bytes()).take(64).peekable();

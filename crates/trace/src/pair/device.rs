@@ -1,4 +1,4 @@
-//! What is kept of each device.
+//! State of each device.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -24,7 +24,7 @@ const STRAYS: usize = 64;
 /// One device.
 #[derive(Debug, Default)]
 pub struct Device {
-    /// What is counted of it.
+    /// Counts of its events.
     pub tally: Tally,
     /// True once an issue was seen: completions may then wait for theirs.
     pub issues: bool,

@@ -131,7 +131,7 @@ impl Pairer {
 
     /// One flush for all that wait.
     fn flush_issued(&mut self, space: u32, event: &TraceEvent) {
-        // Where arrivals are not recorded, it is the I/O.
+        // If arrivals are not recorded, the issue is the I/O.
         let device = self.devices.get_mut(space);
         if device.undecided() && device.issue_makes_one() {
             let slot = self.insert(self.arrived(space, event));

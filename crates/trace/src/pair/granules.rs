@@ -1,4 +1,4 @@
-//! Where I/Os are that wait, by 64 KiB of their device: a hash table whose entries head rings of slots.
+//! Index of waiting I/Os by 64 KiB of their device: a hash table whose entries head rings of slots.
 //!
 //! A tree ordered by sector would find ranges too, at several times the cost for each of the five events or so that
 //! an I/O has. A table by sector alone would not find what lies inside a range, or what holds a sector.

@@ -58,7 +58,7 @@ impl Default for Limits {
     }
 }
 
-/// What could not be paired.
+/// Counts of I/Os and events that could not be paired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unpaired {
     /// I/Os handed out without a completion.
@@ -136,7 +136,7 @@ impl Pairer {
         self.notes.finish(&self.devices, self.origin, self.first);
     }
 
-    /// What is known of the trace; complete after [`Pairer::finish`].
+    /// Returns the information on the trace; complete after [`Pairer::finish`].
     pub fn info(&self) -> &TraceInfo {
         self.notes.info()
     }
@@ -146,7 +146,7 @@ impl Pairer {
         self.notes.info_mut()
     }
 
-    /// What could not be paired so far.
+    /// Returns the counts of what could not be paired so far.
     pub fn unpaired(&self) -> Unpaired {
         self.unpaired
     }
@@ -367,7 +367,8 @@ impl TraceSink for Pairer {
     }
 }
 
-/// What an I/O does, by its traits. Version 1 of blktrace tells zeroing from writing no more than the kernel did.
+/// Returns the kind of an I/O by its traits. Version 1 of blktrace separates zeroing from writing no better than the
+/// kernel did.
 pub(crate) fn kind(traits: Traits, bytes: u32) -> Kind {
     const ZONES: u64 = Traits::ZONE_RESET.0
         | Traits::ZONE_RESET_ALL.0

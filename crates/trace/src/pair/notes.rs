@@ -1,4 +1,4 @@
-//! What is known of a recording besides its I/Os.
+//! Information on a recording besides its I/Os.
 
 use block::Nanos;
 use block::trace::{DeviceNumber, TraceNote};

@@ -62,7 +62,7 @@ impl Slot {
     }
 }
 
-/// Which I/O an event can mean, besides kind and place.
+/// Condition on the I/Os that an event can mean, besides kind and place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
     /// Without a request yet.

@@ -10,7 +10,7 @@ use super::device::Device;
 use super::pending::Slot;
 use super::{Pairer, Part, kind};
 
-/// What a request does to the I/Os in it.
+/// Event of a request, applied to the I/Os in it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     Issue,
@@ -30,7 +30,7 @@ impl Step {
             return None;
         }
         let progress = match self {
-            // What was issued in whole is issued again only when nothing else is there.
+            // An I/O that was issued completely is issued again only if no other fits.
             Step::Issue => state.issued < state.sectors(),
             Step::Requeue | Step::Complete => issued,
         };
@@ -90,7 +90,7 @@ impl Pairer {
         }
         let first = self.pending.get(first);
         match step {
-            // Where bios that were merged tell so, all do but the one that the request was allocated for.
+            // If merges of discards are recorded, all bios of a request have one but the one it was allocated for.
             Step::Issue => {
                 state.io.merged.known()
                     || first.io.flags.has(Flags::MERGED_FRONT)
@@ -131,8 +131,8 @@ impl Pairer {
                 }
                 io.issued = Stamp::at(event.time);
                 io.request_bytes.0 = 0;
-                // Which bio heads the request is known for good only now: of those that were merged at the front,
-                // or with the requests that they had been allocated, the first.
+                // The head of the request is known for good only now: of the bios that were merged at the front, or
+                // with the requests that they had been allocated, it is the first.
                 io.flags = Flags(io.flags.0 & !Flags::HEAD.0);
             }
             if nth == 0 {
@@ -141,7 +141,7 @@ impl Pairer {
             }
             state.issued = state.issued.saturating_add(part.sectors);
             state.request = request;
-            // Where the drive has force unit access, the request that is issued keeps it.
+            // If the drive has force unit access, the issued request keeps that flag.
             let io = &state.io;
             let durable = io.flags.has(Flags::PREFLUSH)
                 || io.flags.has(Flags::FUA) && !event.traits.has(Traits::FUA);

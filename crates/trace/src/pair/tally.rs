@@ -103,7 +103,7 @@ impl Tally {
         }
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     pub fn totals(&self) -> EventTally {
         let mut totals = self.totals.clone();
         totals.events = self

@@ -78,7 +78,7 @@ fn line(line: &str) -> TraceEvent {
     event(number(0), action, traits, number(3), number(4) as u32)
 }
 
-/// What is known of an I/O, as `offset+length q g i m d c` in sectors and nanoseconds.
+/// Formats an I/O as `offset+length q g i m d c`, in sectors and nanoseconds.
 fn timeline(io: &Io) -> String {
     let stamp = |stamp: Stamp| stamp.get().map_or_else(|| "-".to_owned(), |at| at.0.to_string());
     format!(

@@ -1,4 +1,4 @@
-//! Where on the target an I/O goes.
+//! Map from the addresses of a trace to those of the target.
 
 use block::{Bytes, DriveInfo};
 
@@ -7,9 +7,9 @@ use super::permute::Permutation;
 use super::survey::Survey;
 use crate::TraceError;
 
-/// What is moved as a whole: spaces are packed to it, and squeezed, stretched and permuted by it. Larger than nearly
-/// all requests, so that few cross from one to the next, and a run of sequential ones stays sequential; small beside
-/// any target.
+/// Unit in which addresses are moved: spaces are packed to it, and squeezed, stretched and permuted by it. Larger
+/// than nearly all requests, so that few cross from one to the next, and a run of sequential ones stays sequential;
+/// small beside any target.
 pub const CHUNK: Bytes = Bytes::mib(1);
 
 /// Addresses beyond this are refused: sums of two of them still have a number.
@@ -44,7 +44,7 @@ enum Fitting {
     Hash { permutation: Permutation, room: u64 },
 }
 
-/// Where an I/O came to lie, and what was done to it for that.
+/// Position of an I/O on the target, and the changes made for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// First byte on the target.
@@ -103,7 +103,7 @@ impl AddressMap {
         }
     }
 
-    /// Where an I/O of `space` goes; `None` when nothing of that space was seen by the survey.
+    /// Returns the position of an I/O of `space`; `None` when the survey saw nothing of that space.
     pub fn place(&self, space: u32, offset: Bytes, len: Bytes) -> Option<Placed> {
         let place = (*self.places.get(space as usize)?)?;
         let first = offset.0.checked_sub(place.low)?.checked_add(place.base)?;
@@ -161,7 +161,7 @@ fn part(target: &DriveInfo, options: &Options, block: u64) -> Result<(u64, u64),
     Ok((start, window))
 }
 
-/// Where each space comes to lie, and the first byte behind all of them.
+/// Lays out the spaces: returns the place of each, and the first byte behind all of them.
 fn lay_out(survey: &Survey, layout: &Layout) -> Result<(Vec<Option<Place>>, u64), TraceError> {
     check_names(survey, layout)?;
     let alone = survey.reaches.iter().flatten().count() <= 1;

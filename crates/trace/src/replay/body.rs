@@ -1,4 +1,4 @@
-//! What a replay says when it is over.
+//! Result of a replay.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ use crate::analyze;
 /// The result of a replay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Body {
-    /// What was to be done.
+    /// The plan.
     pub plan: Statement,
-    /// What was planned of it, and what was left out.
+    /// Requests planned, and I/Os left out.
     pub planned: Counts,
-    /// What `trace analyze` says, of the requests as they were replayed: Q is the instant of issue, which is when a
-    /// request was handed to the block layer, and C the instant at which its completion was seen. Doubts about the
-    /// replay stand among the caveats.
+    /// Results as of `trace analyze`, for the requests as they were replayed: Q is the instant of issue, which is
+    /// when a request was handed to the block layer, and C the instant at which its completion was seen. Doubts about
+    /// the replay are among the caveats.
     #[serde(flatten)]
     pub run: analyze::body::Body,
     /// From the first due time, or the start where there is none, to the last completion.
@@ -34,11 +34,11 @@ pub struct Body {
     pub from_due: Option<Spans>,
     /// How far the drive could not keep up; where the plan has times.
     pub overload: Option<Overload>,
-    /// What the original did.
+    /// Metrics of the original.
     pub original: OriginalBody,
     /// How true the replay was.
     pub fidelity: Fidelity,
-    /// What the replay itself cost.
+    /// Cost of the replay itself.
     pub cost: Cost,
     /// Failed I/Os by their error, and those that transferred less than asked as `short`.
     pub errors_by_kind: BTreeMap<String, u64>,
@@ -46,10 +46,10 @@ pub struct Body {
     pub course: Vec<Moment>,
 }
 
-/// What the original did, of the requests that were replayed.
+/// Metrics of the original, for the requests that were replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OriginalBody {
-    /// Where its times come from.
+    /// Source of its times.
     pub origin: Origin,
     /// Requests.
     pub requests: u64,
@@ -61,7 +61,7 @@ pub struct OriginalBody {
     pub mean_depth: Option<f64>,
 }
 
-/// Who was the limit.
+/// Bottleneck of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
@@ -87,7 +87,7 @@ impl Limit {
 /// How true a replay was to its plan and to the original.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fidelity {
-    /// Who was the limit.
+    /// The bottleneck.
     pub verdict: Limit,
     /// Why, one sentence without a full stop.
     pub reason: String,
@@ -95,7 +95,7 @@ pub struct Fidelity {
     pub evidence: BTreeMap<String, Evidence>,
     /// Issued less due; in modes that have no times, issued less the instant at which it could have been issued.
     pub issue_error_ns: ErrorSpans,
-    /// Which of the two it is.
+    /// The instant from which that counts.
     pub issue_error_since: Since,
     /// Issued less the instant at which it could have been: what the replayer itself added.
     pub own_error_ns: ErrorSpans,
@@ -111,7 +111,7 @@ pub struct Fidelity {
     pub reordered: u64,
     /// Requests that waited for a slot.
     pub no_slot: u64,
-    /// Where no time is kept: how the depth was held.
+    /// Depth against the target depth, in modes that keep no time.
     pub depth_held: Option<DepthHeld>,
     /// Load over time against the plan's.
     pub over_time: Option<OverTime>,
@@ -193,7 +193,7 @@ pub struct Moment {
     pub original_depth: Option<f64>,
 }
 
-/// What a replay cost.
+/// Cost of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// CPU time of the process per I/O.

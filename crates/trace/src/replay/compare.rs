@@ -1,4 +1,4 @@
-//! Which of two drives suits a trace.
+//! Comparison of two drives for a trace.
 //!
 //! Both replay it in rounds, in pairs of alternating order, so that what changes with time hits both alike. Two metrics
 //! are compared, each by the ratios of the pairs: the completion time, and the sum of Q2C. In a timed replay of a load
@@ -42,7 +42,7 @@ pub fn order(rounds: usize) -> impl Iterator<Item = Side> {
     })
 }
 
-/// What counts of one replay.
+/// Metrics of one replay.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// From the first issue to the last completion.
@@ -63,7 +63,7 @@ pub struct Score {
     pub mean_depth: f64,
     /// Share of the requests that fell into an overload; 0 where no time is kept.
     pub overload: f64,
-    /// Who was the limit.
+    /// The bottleneck.
     pub verdict: Limit,
 }
 
@@ -97,7 +97,7 @@ pub struct CompareBody {
     pub completion_ratio: Option<Ratio>,
     /// Sum of Q2C of A over that of B, by pairs.
     pub q2c_sum_ratio: Option<Ratio>,
-    /// What follows.
+    /// The conclusion.
     pub verdict: Suits,
     /// The drive that suits the trace, by its name.
     pub winner: Option<String>,
@@ -158,13 +158,13 @@ impl Ratio {
         agreement((self.estimate.low, self.estimate.high), MARGIN)
     }
 
-    /// Who has less.
+    /// Returns the side with less.
     fn less(&self) -> Side {
         if self.estimate.ratio < 1.0 { Side::A } else { Side::B }
     }
 }
 
-/// Which drive suits a trace.
+/// Drive that suits a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Suits {
@@ -178,7 +178,7 @@ pub enum Suits {
     Undecided,
 }
 
-/// What decided.
+/// Metric that decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {

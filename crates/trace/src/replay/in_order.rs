@@ -1,4 +1,4 @@
-//! What became of requests, in the order of the plan.
+//! Replayed requests in the order of the plan.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What became of a replay, gathered while it runs.
+//! Results of a replay, gathered while it runs.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -37,7 +37,7 @@ const ERRORS_MAX: usize = 64;
 /// Requests per point of the drift, at least.
 const DRIFT_POINT: u64 = 8;
 
-/// Whoever is shown a replay's requests as the I/Os of a trace.
+/// Callback that gets a replay's requests as the I/Os of a trace.
 pub type Tap = Box<dyn FnMut(&Io) + Send>;
 
 /// Takes what became of the requests of a plan, in any order and in bounded memory, and judges it.
@@ -58,7 +58,7 @@ pub struct Judge {
     q2c: Gather,
     from_due: Gather,
     lag: Lag,
-    /// What was outstanding by the due times, without what the replayer took.
+    /// Requests outstanding by the due times, without the time that the replayer took.
     backlog: Rooms,
     timeline: Timeline,
     latest_issue: Nanos,
@@ -70,7 +70,7 @@ pub struct Judge {
     last_due: Nanos,
 }
 
-/// What the analysis needs of a request: where, how much, what, and until when.
+/// Data of a request for the analysis: offset, length, kind, completion, error.
 type Late = (u64, u64, u8, Nanos, u16);
 
 /// How the depth is held, and how long requests that could go did not.
@@ -259,7 +259,7 @@ impl Judge {
         }
     }
 
-    /// What the analysis is told of the replay as a trace.
+    /// Returns the description of the replay as a trace, for the analysis.
     fn info(&self) -> TraceInfo {
         TraceInfo {
             source: "replay".to_owned(),

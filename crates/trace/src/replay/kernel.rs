@@ -1,4 +1,4 @@
-//! What the kernel saw of a replay: the instants of issue, held against its own tracer's.
+//! Instants of issue of a replay, compared with those that the kernel's own tracer saw.
 //!
 //! A replayer that takes its own times proves nothing by them. The block layer's tracepoint Q is reached when a request
 //! has passed the system call, the file and the splitting into bios; from there on it is the kernel's and the drive's.
@@ -17,7 +17,7 @@ use super::judge::error_spans;
 /// Unit of sectors in events.
 const SECTOR: u64 = 512;
 
-/// What the kernel's tracer says of a replay's instants of issue.
+/// Comparison of a replay's instants of issue with the kernel's tracer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kernel {
     /// Requests that were looked for: reads and writes, up to a bound.

@@ -72,9 +72,9 @@ pub(super) struct Lateness {
     pub latency: u64,
     /// Outstanding when it was due, by that latency.
     pub outstanding: u64,
-    /// What the replayer took.
+    /// Time that the replayer took.
     pub own: u64,
-    /// What it waited for a slot.
+    /// Time that it waited for a slot.
     pub slot: u64,
 }
 
@@ -95,7 +95,7 @@ pub(super) struct Point {
     pub latency_sum_ns: f64,
 }
 
-/// What a request waited for.
+/// Cause of a request's wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waited {
     /// The replayer: nothing else was missing.

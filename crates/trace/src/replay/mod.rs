@@ -1,8 +1,8 @@
-//! What is to be issued when, and what became of it.
+//! Replay of a trace: plan, requests and judgement.
 //!
-//! A replay goes through four hands, each of which can be had alone:
+//! A replay has four stages, each of which can be used alone:
 //!
-//! 1. [`Survey::of`] reads the trace once: how far its addresses reach, and what of its times is known.
+//! 1. [`Survey::of`] reads the trace once: the extent of its addresses, and the times that are known.
 //! 2. [`Plan::new`] brings survey, target and [`Options`] together, and refuses what the trace cannot give or the
 //!    target cannot hold. [`Plan::statement`] says what will be done; [`Plan::write_bytes`] is what consent is asked
 //!    for, [`Plan::block_bytes_max`] what the engine needs for its buffers.
@@ -25,10 +25,10 @@
 //! [`Mode::Scaled`]) on another drive, its requests shown to a [`ReferenceWriter`] as well, and what that wrote handed
 //! to the stream by a [`ReferenceReader`].
 //!
-//! [`Check`] holds the instants of issue against what the kernel's own tracer saw.
+//! [`Check`] compares the instants of issue with those that the kernel's own tracer saw.
 //!
-//! [`compare::order`] says which drive replays when, [`Score::of`] what counts of each, and
-//! [`compare()`](compare::compare) which of the two suits the trace.
+//! [`compare::order`] gives the order of the drives, [`Score::of`] the metrics of each replay, and
+//! [`compare()`](compare::compare) the drive that suits the trace.
 
 mod address;
 mod body;

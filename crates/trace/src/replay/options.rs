@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// How a trace is to be replayed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
-    /// What decides when a request is issued.
+    /// Rule for the instant of a request's issue.
     pub mode: Mode,
-    /// Which instant of the original is its time.
+    /// Instant of the original that is a request's time.
     pub clock: Clock,
     /// Only what arrived at or after this, since the trace's origin.
     pub from: Nanos,
@@ -18,13 +18,13 @@ pub struct Options {
     pub loops: u32,
     /// How several address spaces come to lie on one target.
     pub layout: Layout,
-    /// What becomes of addresses that may lie beyond the target.
+    /// Treatment of addresses that may lie beyond the target.
     pub fit: Fit,
     /// First byte of the part of the target that is used; a multiple of its logical block.
     pub start: Bytes,
     /// Length of the part of the target that is used; `None` for all behind [`Options::start`].
     pub span: Option<Bytes>,
-    /// What becomes of writes.
+    /// Treatment of writes.
     pub writes: Writes,
     /// Whether discards are issued. They destroy data as writes do.
     pub discards: bool,
@@ -49,7 +49,7 @@ impl Default for Options {
     }
 }
 
-/// What decides when a request is issued.
+/// Rule for the instant of a request's issue.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -63,7 +63,7 @@ pub enum Mode {
     Scaled(Scale),
 }
 
-/// What an outstanding replay counts.
+/// Unit in which an outstanding replay counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Count {
@@ -92,7 +92,7 @@ impl Scale {
     }
 }
 
-/// Which instant of the original is a request's time.
+/// Instant of the original that is a request's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Clock {
@@ -118,7 +118,7 @@ pub enum Layout {
     At(Vec<(String, Bytes)>),
 }
 
-/// What becomes of addresses that may lie beyond the target.
+/// Treatment of addresses that may lie beyond the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fit {
@@ -137,7 +137,7 @@ pub enum Fit {
     },
 }
 
-/// What becomes of writes, and of flushes, which are nothing without them.
+/// Treatment of writes, and of flushes, which have no effect without them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Writes {

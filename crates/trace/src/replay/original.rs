@@ -1,4 +1,4 @@
-//! What the original did, gathered while its requests are planned.
+//! Metrics of the original, gathered while its requests are planned.
 
 use block::{Bytes, Nanos};
 use stats::LatencyHistogram;
@@ -6,10 +6,10 @@ use stats::LatencyHistogram;
 use super::plan::Origin;
 use super::timeline::Timeline;
 
-/// What the original did, of the requests that are replayed.
+/// Metrics of the original, for the requests that are replayed.
 #[derive(Clone, Debug)]
 pub struct Original {
-    /// Where its times come from.
+    /// Source of its times.
     pub origin: Origin,
     /// Requests.
     pub requests: u64,

@@ -28,9 +28,9 @@ const STEP_SHARE_MAX: f64 = 0.5;
 /// is how far a walk gets whose steps go up and down at random.
 const CHANCE_TIMES: f64 = 2.0;
 
-/// What the replayer may have taken of a rise, over what the drive took. Beyond it, the rise is the burst in which a
-/// replayer issued what it had kept, or the completions that it saw late, and nothing of it says what the drive would
-/// have done with the requests in time.
+/// Most time that the replayer may have taken during a rise, relative to the drive's. Beyond it, the rise is a burst
+/// of requests that the replayer had held back, or of completions that it saw late, and does not show what the drive
+/// would have done with the requests in time.
 const OWN_MAX: f64 = 0.1;
 
 /// An episode is over when so much of its rise is left.

@@ -20,7 +20,7 @@ impl Permutation {
         Permutation { n, half_bits: bits.div_ceil(2).max(1), seed }
     }
 
-    /// Where `x`, which is below n, goes.
+    /// Returns the image of `x`, which is below n.
     pub(super) fn of(&self, x: u64) -> u64 {
         let mut y = self.once(x);
         // The cycle that begins below n comes back below n, at the latest at x itself. On average that takes less

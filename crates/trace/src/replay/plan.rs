@@ -16,9 +16,9 @@ const LONGEST_MAX: Bytes = Bytes::gib(1);
 pub struct Plan {
     /// How.
     pub options: Options,
-    /// What is known of the trace.
+    /// Survey of the trace.
     pub survey: Survey,
-    /// Where its addresses go.
+    /// Map of its addresses to the target.
     pub map: AddressMap,
     /// The target as the user named it.
     pub target: String,
@@ -26,16 +26,16 @@ pub struct Plan {
     pub referred: bool,
 }
 
-/// What a plan says of itself, for people and for the result.
+/// Description of a plan, for people and for the result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Statement {
     /// As it was asked for.
     pub options: Options,
-    /// Where the original's completions come from.
+    /// Source of the original's completions.
     pub original: Origin,
     /// How the spaces of the trace lie on the target, one sentence.
     pub layout: String,
-    /// What becomes of addresses, one sentence.
+    /// Treatment of addresses, one sentence.
     pub addresses: String,
     /// First byte behind all that the trace uses, all spaces laid out.
     pub extent_bytes: Bytes,
@@ -45,11 +45,11 @@ pub struct Statement {
     pub write_bytes: Bytes,
     /// Bytes that will be discarded, over all loops.
     pub discard_bytes: Bytes,
-    /// What is not as in the original, one sentence each.
+    /// Differences from the original, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Where the times of the original come from.
+/// Source of the original's times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -145,7 +145,7 @@ impl Plan {
         matches!(self.options.mode, Mode::Timed | Mode::Scaled(_)).then(|| self.span())
     }
 
-    /// Where the times of the original come from.
+    /// Returns the source of the original's times.
     pub fn original(&self) -> Origin {
         if self.referred {
             Origin::Reference
@@ -156,7 +156,7 @@ impl Plan {
         }
     }
 
-    /// What this plan says of itself.
+    /// Returns the description of this plan.
     pub fn statement(&self) -> Statement {
         Statement {
             options: self.options.clone(),

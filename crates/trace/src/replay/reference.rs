@@ -8,7 +8,7 @@ use engine::replay::Replayed;
 
 use crate::TraceError;
 
-/// What of a request is kept: 16 bytes.
+/// Size of a request's record: 16 bytes.
 const RECORD: usize = 16;
 
 /// Requests that have completed before the one that is next in order: above this the one that is missing is taken for

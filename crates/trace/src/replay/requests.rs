@@ -6,7 +6,7 @@ use block::Bytes;
 
 use crate::{Flags, Io, Stamp};
 
-/// What became of an I/O that was to be put in the order of issue.
+/// Outcome for an I/O that was to be put in the order of issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
     /// It waits for its issue.

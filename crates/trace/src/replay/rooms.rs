@@ -16,7 +16,8 @@ pub(super) struct Rooms {
 }
 
 impl Rooms {
-    /// What was outstanding at `time`, just before the request that came then and weighs `weight`.
+    /// Returns the weight outstanding at `time`, just before the request that came then and weighs `weight`, and adds
+    /// the request.
     pub(super) fn before(&mut self, time: u64, completed: Option<u64>, weight: u64) -> u64 {
         while let Some(Reverse((end, weight))) = self.ends.peek().copied() {
             if end > time {

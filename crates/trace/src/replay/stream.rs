@@ -22,7 +22,7 @@ const SECTOR: u64 = 512;
 /// Opens the trace from its beginning, once for each loop.
 pub type Opener = Box<dyn FnMut() -> Result<Box<dyn Source>, TraceError> + Send>;
 
-/// What was planned, and what was not.
+/// Counts of requests planned and I/Os left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Requests planned, of all sorts.
@@ -51,7 +51,7 @@ pub struct Counts {
     pub cut: u64,
     /// I/Os that are part of a request that is planned (from D).
     pub merged: u64,
-    /// What was left out.
+    /// I/Os left out.
     pub left_out: LeftOut,
 }
 
@@ -125,7 +125,7 @@ impl Stream {
         }
     }
 
-    /// What was planned, and what the original did; complete once the stream is at its end.
+    /// Returns the counts and the original's metrics; complete once the stream is at its end.
     pub fn finish(self) -> (Counts, Original) {
         (self.counts, self.original)
     }
@@ -225,7 +225,7 @@ impl Stream {
         (since(at), io.completed.get().map(since))
     }
 
-    /// What an I/O is on the target; `None` when it is left out.
+    /// Returns the request for an I/O on the target; `None` when it is left out.
     fn draft(&mut self, io: &Io) -> Result<Option<Draft>, TraceError> {
         let left = &mut self.counts.left_out;
         let writes = self.plan.options.writes;

@@ -15,7 +15,7 @@ pub struct Reach {
     pub high: Bytes,
 }
 
-/// What has to be known of a trace before its first request can be planned.
+/// Properties of a trace that its first planned request depends on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Survey {
     /// The trace as a whole.
@@ -36,7 +36,7 @@ pub struct Survey {
     pub first_issue: Option<Nanos>,
     /// Longest read or write, or request of several.
     pub longest: Bytes,
-    /// What reads and writes used of each space, by its number; `None` where nothing was.
+    /// Range that reads and writes used of each space, by its number; `None` if unused.
     pub reaches: Vec<Option<Reach>>,
     /// The same of discards. They often cover a whole disk, and where they are left out a target needs no room for
     /// them.

@@ -8,16 +8,16 @@ use crate::series::{Join, Series};
 /// I/Os behind it in a trace that is worth replaying.
 pub(super) const SLICES: usize = 256;
 
-/// What was issued and what was outstanding, by slices of time. When time runs beyond the last slice, neighbours are
-/// joined and slices become twice as wide, so that the memory is bounded whatever the time.
+/// I/Os issued and outstanding, by slices of time. When time runs beyond the last slice, neighbours are joined and
+/// slices become twice as wide, so that the memory is bounded whatever the time.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Timeline {
     slices: Series<Held>,
     end: u64,
 }
 
-/// What a slice holds. I/Os come with their ends and in no order, and many may be outstanding over all slices: those
-/// that one of them fills are told where they begin and end alone.
+/// Content of a slice. I/Os come with their ends and in no order, and many may be outstanding over all slices: those
+/// that fill whole slices are recorded only in the first of these and in the one after the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Held {
     ios: u64,

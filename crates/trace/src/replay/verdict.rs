@@ -1,4 +1,4 @@
-//! Who was the limit: the rule, and what it rests on.
+//! Verdict on a replay's bottleneck: the rule, and its basis.
 //!
 //! A reader of a replay compares drives by its latencies and its completion time. The verdict says whether these are
 //! the drive's answer to the load that was meant. Three things decide, and each has the bound at which such a reader
@@ -49,7 +49,7 @@ const BEHIND: f64 = 0.5;
 /// Ends of the tolerance where it is not named.
 const TOLERANCE: (Nanos, Nanos) = (Nanos::micros(100), Nanos::millis(10));
 
-/// What a verdict is reached from.
+/// Data for a verdict.
 pub(super) struct Facts<'a> {
     pub timed: bool,
     pub requests: u64,

@@ -1,5 +1,5 @@
-//! What would break: replay and analysis believe that I/Os come in the order of their arrival, and that those of one
-//! instant come as they were issued.
+//! Tests of the order of I/Os: replay and analysis rely on that of arrival, and for I/Os of one instant on that of
+//! issue.
 
 use std::fs;
 

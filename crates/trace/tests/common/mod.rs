@@ -1,4 +1,4 @@
-//! What tests of importing share.
+//! Helpers for tests of importing.
 
 use std::io::Cursor;
 

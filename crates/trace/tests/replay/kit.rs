@@ -30,7 +30,7 @@ pub struct Case {
     pub setup: Setup,
 }
 
-/// What came of it.
+/// Result of a replay.
 pub struct Done {
     pub body: Body,
     /// In the order of the plan.

@@ -5,7 +5,7 @@ use block::{Bytes, Nanos};
 use drivescope_trace::{Flags, Io, Kind, Stamp};
 use proptest::prelude::*;
 
-/// What becomes of one request.
+/// Course of one request.
 #[derive(Clone, Debug)]
 pub struct Fate {
     pub device: u32,
@@ -56,7 +56,7 @@ pub fn fate() -> impl Strategy<Value = Fate> {
         )
 }
 
-/// What is told of all requests, and the I/Os that come of it.
+/// Events of all requests, and the I/Os that they amount to.
 #[derive(Default)]
 pub struct Story {
     pub events: Vec<TraceEvent>,

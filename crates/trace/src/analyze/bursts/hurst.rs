@@ -75,7 +75,7 @@ impl Join for Count {
     }
 }
 
-/// What is seen at one length of window.
+/// Statistics of one length of window.
 #[derive(Clone, Copy, Debug)]
 struct Octave {
     /// log2 of the slots in a window.

@@ -1,4 +1,4 @@
-//! Which blocks have been read and written: a bit for each, or sketches where there are too many.
+//! Blocks that have been read and written: a bit for each, or sketches where there are too many.
 
 use std::collections::HashMap;
 
@@ -33,7 +33,7 @@ pub(super) struct Touched {
     /// By space and number of the chunk.
     places: HashMap<(u32, u64), usize, Mixed>,
     chunks: Vec<Chunk>,
-    /// Where the last access was: the next one is often there too.
+    /// Chunk of the last access: the next one is often there too.
     last: Option<((u32, u64), usize)>,
     /// Blocks read, written, and either.
     read: u64,

@@ -95,7 +95,7 @@ impl Rewrites {
             }
             return;
         };
-        // What was followed at a higher rate weighs less, so that all overwrites weigh as if all were followed.
+        // Overwrites that were followed at a higher rate weigh less, so that all weigh as if all were followed.
         let weight = 1 << self.bits;
         let between = (number - before.number - 1).saturating_mul(BLOCK);
         let apart = at.saturating_sub(before.at);

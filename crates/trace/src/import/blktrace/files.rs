@@ -1,4 +1,4 @@
-//! Which files make one recording: `blktrace` writes one for each CPU, `NAME.blktrace.CPU`.
+//! Files of one recording: `blktrace` writes one for each CPU, `NAME.blktrace.CPU`.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -19,7 +19,7 @@ const BEHIND: u32 = 64;
 /// Most CPUs and devices whose numbers are followed.
 const COUNTERS: usize = 1 << 16;
 
-/// What was read at once.
+/// Records read at once.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// Events, in the order of their time as far as each file has them so.
@@ -28,7 +28,7 @@ pub struct Batch {
     pub notes: Vec<TraceNote>,
     /// Stretches that are no record.
     pub skipped: u64,
-    /// Where and why the first of them in a file is none.
+    /// First fault of each file, with its offset.
     pub faults: Vec<String>,
     /// Records of a kind that is not known.
     pub unknown: u64,

@@ -65,21 +65,21 @@ pub fn open(inputs: Vec<Input>, lenient: bool) -> Result<Blktrace, TraceError> {
     }
 }
 
-/// What the decoding thread sends.
+/// Message from the decoding thread.
 enum Decoded {
     Batch(Batch),
     /// The end, or why it ends before.
     End(Result<(), TraceError>, Told),
 }
 
-/// What the records tell as a whole.
+/// Information from all records together.
 struct Told {
     lost: u64,
     missing: u64,
     version: Option<u8>,
 }
 
-/// What the pairing thread sends.
+/// Message from the pairing thread.
 enum Paired {
     Ios(Vec<Io>),
     /// The address spaces that are known by now, before the first I/O of the last of them.

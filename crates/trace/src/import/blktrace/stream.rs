@@ -16,7 +16,7 @@ pub struct Stream {
     pub skipped: u64,
     /// Events of which the kernel says that it lost them.
     pub lost: u64,
-    /// Where and why the first was.
+    /// First fault, with its offset.
     pub fault: Option<String>,
     /// Version of the last record; 0 before it.
     pub version: u8,
@@ -59,7 +59,7 @@ impl Stream {
                 continue;
             }
             if self.input.is_broken() {
-                // What is left of a record is no fault of the record's: the error is that of reading on.
+                // A record cut off by a read error is not a bad record: the error is that of reading on.
                 self.input.take(self.input.ahead().len());
                 self.input.peek(1)?;
             }
