@@ -1,6 +1,6 @@
-//! What is done for every I/O, and what it costs.
+//! Benchmarks of the work done for every I/O.
 //!
-//! `cargo bench -p drivescope-linux` runs all of it, and with a word after `--` what has it in its name.
+//! `cargo bench -p drivescope-linux` runs all of them, or those with the word after `--` in their names.
 //! Times are per batch of 64 for the parts, and throughput is per I/O. Figures are for people, who
 //! compare them with those of the commit before; nothing is asserted. It is here, and not beside each
 //! part, because the whole loop needs the drives.
@@ -32,7 +32,7 @@ fn gib(n: u64) -> Region {
     Region { offset: Bytes::ZERO, length: Bytes::gib(n) }
 }
 
-/// Which access comes next.
+/// Choice of the next accesses.
 fn streams(criterion: &mut Criterion) {
     let mixed = r#"[{ op = "read", percent = 70 }, { op = "write", percent = 30 }]"#;
     let mut group = criterion.benchmark_group("stream fill");

@@ -1,4 +1,4 @@
-//! What it costs to ask a drive around each run: `health_cost nvme0n1 [times]`.
+//! Cost of querying a drive around each run: `health_cost nvme0n1 [times]`.
 #![allow(clippy::unwrap_used, reason = "a tool for developers")]
 
 use std::time::Instant;

@@ -1,9 +1,9 @@
-//! What recording costs the I/O that is recorded: reads of 4 KiB from one thread, without a recorder and with each
+//! Cost of recording for the recorded I/O: reads of 4 KiB from one thread, without a recorder and with each
 //! back end, in turn. Prints figures and asserts none.
 //!
 //!     cargo run --release -p drivescope-linux --example trace_cost DEVICE [READS] [ROUNDS]
 //!
-//! DEVICE is read only. A zram disk shows the most that there can be: an I/O takes about a microsecond there.
+//! DEVICE is only read. A zram disk shows the highest possible cost: an I/O takes about a microsecond there.
 
 use std::error::Error;
 use std::fs::{File, OpenOptions};

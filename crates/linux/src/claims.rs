@@ -1,5 +1,5 @@
-//! What devices say of their own inside: units of erasing and writing, classes of speed. To be held against what is
-//! measured, never to be believed.
+//! Internals that devices claim: erase and write units, speed classes. For comparison with measurements, never to be
+//! believed.
 
 use block::{Bytes, Stack};
 
@@ -10,9 +10,9 @@ use crate::sysfs::{BlockNode, Roots};
 pub struct Claim {
     /// The word of its source, such as `preferred_erase_size` or `AU_SIZE`.
     pub name: String,
-    /// What it is said to be, in a few words.
+    /// Short description of the size.
     pub meaning: &'static str,
-    /// Where it was read.
+    /// Path of the attribute read.
     pub source: String,
     /// The size.
     pub bytes: Bytes,
@@ -23,7 +23,7 @@ pub struct Claim {
 pub struct Class {
     /// `C10`, `U3`, `V30`, `A1`.
     pub name: String,
-    /// Where it was read.
+    /// Path of the attribute read.
     pub source: String,
 }
 

@@ -1,4 +1,4 @@
-//! What the leaves of a stack say of themselves, added to what an open file tells of a target.
+//! Identity reported by the leaves of a stack, added to what an open file reports of a target.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -37,8 +37,8 @@ pub fn describe(roots: &Roots, stack: &Stack, info: &mut DriveInfo) {
     }
 }
 
-/// Who the target is that `path` leads to: what a run that goes on later is held against. Of a
-/// directory, `path` is the directory itself and not the test file in it, which comes and goes.
+/// Returns the identity of the target at `path`, which a resumed run is compared with. For a
+/// directory, `path` is the directory itself and not the test file in it, which is temporary.
 pub fn identify(roots: &Roots, stack: &Stack, path: &Path, info: &DriveInfo) -> DriveIdentity {
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let meta = fs::metadata(&real).ok();
@@ -58,7 +58,7 @@ pub fn identify(roots: &Roots, stack: &Stack, path: &Path, info: &DriveInfo) -> 
     }
 }
 
-/// What a layer is a part of, by what stays when kernel names change.
+/// Describes the part of a disk or file that a layer covers, by properties that survive renaming.
 fn part(layer: &Layer) -> Option<String> {
     let attribute = |name: &str| layer.attributes.get(name);
     match layer.kind.as_str() {
@@ -86,7 +86,7 @@ fn filesystem_id(kind: &str, path: &Path) -> Option<u64> {
     (id != 0).then_some(id)
 }
 
-/// Who the device is that `leaf` names.
+/// Returns the identity of the device that `leaf` names.
 pub fn leaf_identity(roots: &Roots, leaf: &Leaf) -> LeafIdentity {
     let identity = of_leaf(roots, leaf).unwrap_or_default();
     LeafIdentity {

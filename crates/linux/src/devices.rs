@@ -1,4 +1,4 @@
-//! What block devices there are, what can be measured on them, and what must not be touched.
+//! Block devices of this machine: what can be measured on them, and what must not be touched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -60,10 +60,10 @@ pub struct Device {
     pub path: PathBuf,
     /// Its number.
     pub number: Option<DevNo>,
-    /// Who it is.
+    /// Identity.
     #[serde(flatten)]
     pub identity: Identity,
-    /// What holds the data.
+    /// Medium that holds the data.
     pub medium: Medium,
     /// A remark on the medium, where it is not plain.
     pub note: Option<&'static str>,
@@ -85,16 +85,16 @@ pub struct Device {
     pub holders: Vec<String>,
     /// Devices that it is built upon.
     pub slaves: Vec<String>,
-    /// Where it is mounted, without its partitions.
+    /// Mount points, without those of its partitions.
     pub mounts: Vec<PathBuf>,
-    /// What it carries itself, without its partitions.
+    /// Content, without that of its partitions.
     pub content: Content,
     /// True when it can be measured for reading by this user now.
     pub readable: bool,
     /// True when nothing stands against writing to it but the user's consent; false when what it
     /// or a partition of it carries is not known.
     pub ready: bool,
-    /// What stands against writing to it.
+    /// Reasons against writing to it.
     pub why_not: Vec<Use>,
 }
 
@@ -105,24 +105,24 @@ pub struct Partition {
     pub name: String,
     /// Its node.
     pub path: PathBuf,
-    /// Where it begins on the disk.
+    /// Offset on the disk.
     pub start_bytes: Bytes,
     /// Its length.
     pub size_bytes: Bytes,
-    /// Where it is mounted.
+    /// Mount points.
     pub mounts: Vec<PathBuf>,
     /// True when it is an active swap area.
     pub swap: bool,
-    /// What it carries.
+    /// Content.
     pub content: Content,
 }
 
-/// What a device or a partition carries.
+/// Content of a device or a partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Content {
     /// Signatures read from it; empty when it has none or may not be read, see [`Content::unread`].
     pub signatures: Vec<Signature>,
-    /// What udev once read from it (`ID_FS_TYPE`), for those who may not.
+    /// Filesystem type that udev once read from it (`ID_FS_TYPE`), for users who may not read it.
     pub told_by_udev: Option<String>,
     /// Why its signatures are not known.
     pub unread: Option<String>,
@@ -220,7 +220,7 @@ fn device(
             unreadable.map(|why| Use::Unreadable { device: name.to_owned(), why: why.clone() }),
         );
     }
-    // What a table says that the kernel may not have read; of others nothing more is to be found.
+    // Content described by a table that the kernel may not have read. Other signatures lead to no more content.
     let is_table = |signature: &Signature| signature.usage == signature::Usage::Table;
     if content.signatures.iter().any(is_table)
         && let Ok(inside) =

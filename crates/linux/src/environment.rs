@@ -33,7 +33,7 @@ pub struct RealEnvironment {
     stack: Stack,
     target: Option<File>,
     leaves: Vec<LeafProbe>,
-    /// What could not be found when the environment was made.
+    /// Counters that were unavailable when the environment was made, each with the reason.
     absent: BTreeMap<String, String>,
     throttle_files: Vec<PathBuf>,
     /// Arrays that keep redundancy, and their directories `md`.
@@ -46,7 +46,7 @@ pub struct RealEnvironment {
     watched: Option<Watched>,
 }
 
-/// What is read of one leaf at each snapshot.
+/// Sources read for one leaf at each snapshot.
 #[derive(Debug)]
 struct LeafProbe {
     /// Held open: after hot removal a path may lead to another device of the same name, and this
@@ -55,11 +55,11 @@ struct LeafProbe {
     stats: Vec<File>,
     last: DeviceCounters,
     thermometers: Vec<PathBuf>,
-    /// Where the kernel tells of its links, nearest first.
+    /// Directories in which the kernel describes its links, nearest first.
     links: Vec<PathBuf>,
     /// The drive itself, where it can be asked between two runs.
     watch: Option<Watch>,
-    /// What it said last.
+    /// Last reading from it.
     reading: Reading,
 }
 

@@ -48,7 +48,7 @@ impl Permit {
         &self.path
     }
 
-    /// What will be written, as a share of what there is.
+    /// Bytes that will be written, as a share of the capacity.
     pub fn cost(&self) -> &Cost {
         &self.cost
     }

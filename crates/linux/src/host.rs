@@ -86,7 +86,7 @@ pub fn fresh_seed() -> io::Result<u64> {
     Ok(u64::from_ne_bytes(bytes) >> 11)
 }
 
-/// What a processor has done since the machine started, in ticks of the kernel's clock.
+/// Time of a processor by state since the machine started, in ticks of the kernel's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessorTimes {
     /// Its number.

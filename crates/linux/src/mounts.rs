@@ -18,13 +18,13 @@ pub struct Mount {
     pub device: DevNo,
     /// The directory of the filesystem that is mounted.
     pub root: PathBuf,
-    /// Where it is mounted.
+    /// Mount point.
     pub mount_point: PathBuf,
     /// Options of the mount.
     pub options: String,
     /// Name of the filesystem's driver, with subtype (`ext4`, `fuse.sshfs`).
     pub fstype: String,
-    /// What is mounted, as the filesystem wishes to say it (`/dev/sda1`, `tank/home`, `host:/path`).
+    /// Source of the mount, as the filesystem writes it (`/dev/sda1`, `tank/home`, `host:/path`).
     pub source: PathBuf,
     /// Options of the filesystem itself.
     pub super_options: String,

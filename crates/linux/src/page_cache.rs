@@ -1,4 +1,4 @@
-//! Which of a file's pages are in the page cache.
+//! Counts of a file's pages in the page cache.
 
 use std::fs::File;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -23,8 +23,8 @@ pub(crate) fn page_cache(file: &File) -> Result<PageCache, String> {
     }
 }
 
-/// Where there is no cachestat(2). To anyone but a file's owner, and who may write it, `mincore(2)` says that all
-/// is resident; such an answer is worse than none.
+/// Counts pages with `mincore(2)`, for kernels without cachestat(2). To a user who neither owns the file nor
+/// may write to it, `mincore(2)` reports all pages as resident; such an answer is worse than none.
 pub(crate) fn by_mincore(file: &File) -> Result<PageCache, String> {
     let meta = file.metadata().map_err(|error| error.to_string())?;
     let may_write = rustix::fs::accessat(

@@ -16,7 +16,7 @@ use crate::sysfs::{BlockNode, Roots};
 /// Why a scheduler cannot be set.
 #[derive(Debug, Error)]
 pub enum SchedulerError {
-    /// What is named is no block device, or has no queue of its own.
+    /// The path is not a block device, or the device has no queue of its own.
     #[error("{}: has no I/O scheduler to set; leave --scheduler out, or name a block device", .path.display())]
     None {
         /// The path as given.
@@ -27,9 +27,9 @@ pub enum SchedulerError {
     Unknown {
         /// The disk.
         device: String,
-        /// What was asked for.
+        /// Scheduler that was asked for.
         wanted: String,
-        /// What there is.
+        /// Schedulers that the kernel offers.
         choices: Vec<String>,
     },
     /// The kernel refuses.
@@ -82,12 +82,12 @@ pub struct Held {
 }
 
 impl Held {
-    /// What was chosen before.
+    /// Returns the scheduler that was set before.
     pub fn before(&self) -> &str {
         &self.before
     }
 
-    /// What is chosen now.
+    /// Returns the scheduler that is set now.
     pub fn now(&self) -> &str {
         &self.now
     }

@@ -107,7 +107,7 @@ pub enum ScratchError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What was tried, as the end of "cannot …".
+        /// Action that failed, as the end of "cannot …".
         action: &'static str,
         /// The kernel's answer.
         source: io::Error,
@@ -135,7 +135,7 @@ pub struct ScratchFile {
     direct: bool,
 }
 
-/// What to do where a file does not fit.
+/// Advice for a file that does not fit.
 fn less(available: Bytes, reserve: Bytes) -> &'static str {
     match available > reserve {
         true => "take a smaller one (--size; -c of diskspd), or another directory",
@@ -409,7 +409,7 @@ fn make(path: &Path) -> Result<File, ScratchError> {
             // Someone took it for a leftover before it was locked, and removed it: once more.
             Ok(meta) if meta.nlink() == 0 => forget_path(path),
             Ok(_) => {
-                // Where the filesystem has no such attributes, name, owner and mode have to do.
+                // On filesystems without such attributes, name, owner and mode must suffice.
                 let _ = header::put(&file, path);
                 return Ok(file);
             }
@@ -447,7 +447,7 @@ pub fn remove_all() {
 /// A scratch file whose owner died.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
     /// Its length.
     pub size: Bytes,

@@ -74,7 +74,7 @@ struct State {
     first: Option<(i32, Instant)>,
     /// The flags of those who end on their own, with the time that each gets before a second signal counts.
     winding_up: Vec<(Arc<AtomicBool>, Duration)>,
-    /// What must not be interrupted.
+    /// Work that must not be interrupted, such as "putting the original data back".
     protected: Vec<&'static str>,
     /// When the process last said that it does not end yet.
     said: Option<Instant>,

@@ -32,9 +32,9 @@ pub use usage::Usage;
 pub struct Signature {
     /// Short name in lower case, as `--allow signature:<kind>` takes it.
     pub kind: &'static str,
-    /// What it stands for.
+    /// Kind of content that it marks.
     pub usage: Usage,
-    /// Where its magic number lies.
+    /// Offset of its magic number.
     pub offset: Bytes,
 }
 
@@ -138,7 +138,7 @@ fn ext(image: &mut Image<'_>) -> io::Result<Option<(&'static str, u64)>> {
     let read_only = image.u32_le(0x464)?;
     const HAS_JOURNAL: u32 = 0x4;
     const JOURNAL_DEVICE: u32 = 0x8;
-    // What ext3 understands: filetype, recovery, journal device, meta_bg; sparse_super, large_file,
+    // Features that ext3 supports: filetype, recovery, journal device, meta_bg; sparse_super, large_file,
     // btree directories.
     const EXT3_INCOMPATIBLE: u32 = 0x2 | 0x4 | 0x8 | 0x10;
     const EXT3_READ_ONLY: u32 = 0x1 | 0x2 | 0x4;

@@ -1,12 +1,12 @@
-//! What I/O to a path passes through: file, filesystem, partition, mapped devices, leaf devices.
+//! Layers that I/O to a path passes through: file, filesystem, partition, mapped devices, leaf devices.
 //!
 //! *Reached* is judged at the leaves, so everything between the target and them must be known: a
-//! loop device is no leaf, the device under its backing file is one; a zram disk is this machine's
+//! loop device is not a leaf, the device under its backing file is one; a zram disk is this machine's
 //! memory, however many bytes cross the block layer on their way to it.
 //!
-//! Nothing here is fatal but a path that does not exist. Where the way down is lost (an overlay whose
-//! layers are out of sight, a ZFS pool, a FUSE daemon) the leaf says [`Medium::Unknown`] and an
-//! attribute `note` says why.
+//! Only a path that does not exist is fatal here. If the layers below cannot be found (an overlay whose
+//! layers are out of sight, a ZFS pool, a FUSE daemon), the leaf has [`Medium::Unknown`] and an
+//! attribute `note` with the reason.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -45,7 +45,7 @@ pub enum StackError {
     Kind {
         /// The path as given.
         path: PathBuf,
-        /// What it is, with its article.
+        /// Kind of file, with its article.
         what: &'static str,
     },
     /// There is no block device of this number.
@@ -56,7 +56,7 @@ pub enum StackError {
     Device {
         /// The number asked for.
         number: DevNo,
-        /// Where it was looked for.
+        /// Root of the sysfs that was searched.
         sys: PathBuf,
     },
 }
@@ -115,9 +115,9 @@ pub fn without_polling(roots: &Roots, stack: &Stack) -> Option<String> {
     names.into_iter().find(cannot).cloned()
 }
 
-/// Where the beginning of a file's filesystem lies on its only leaf, in bytes: what has to be added
-/// to a physical offset that the filesystem tells. `None` when layers between map addresses anew
-/// (dm, md, loop, Btrfs), or when there is more than one leaf.
+/// Returns the offset of a file's filesystem on its only leaf, in bytes, to be added to a physical offset
+/// that the filesystem reports. `None` when layers between remap addresses (dm, md, loop, Btrfs), or when
+/// there is more than one leaf.
 pub fn filesystem_start_on_leaf(stack: &Stack) -> Option<Bytes> {
     if stack.leaves.len() != 1 {
         return None;

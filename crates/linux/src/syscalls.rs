@@ -152,7 +152,7 @@ pub(crate) fn fiemap(file: &File, start: u64, found: &mut Vec<FiemapExtent>) -> 
     Ok(count > 0)
 }
 
-/// What a loop device lies on.
+/// Returns the backing file or device of a loop device.
 pub(crate) fn loop_status(file: &File) -> io::Result<LoopStatus> {
     let mut answer = LoopStatus { device: 0, inode: 0, rdevice: 0, rest: [0; 26] };
     // SAFETY: `answer` is as long as struct loop_info64, which is all that a loop device writes; the
@@ -259,7 +259,7 @@ const BLKTRACESETUP: libc::Ioctl =
 const BLKTRACESETUP2: libc::Ioctl =
     rustix::ioctl::opcode::read_write::<TraceSetup2>(0x12, 142) as libc::Ioctl;
 
-/// What a tracing session of a block device is told, without an argument (`linux/fs.h`).
+/// Commands to a tracing session of a block device, without an argument (`linux/fs.h`).
 #[derive(Clone, Copy, Debug)]
 #[repr(u32)]
 pub(crate) enum BlockTrace {
@@ -314,7 +314,7 @@ pub(crate) fn block_trace(file: &File, what: BlockTrace) -> io::Result<()> {
     check(unsafe { libc::ioctl(file.as_raw_fd(), what as u32 as libc::Ioctl) })
 }
 
-/// What a block device does with a range of its bytes (`linux/fs.h`).
+/// Operations of a block device on a range of its bytes (`linux/fs.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum RangeCall {

@@ -1,4 +1,4 @@
-//! What the kernel tells of block devices in `/sys`, and the directories that tests may replace.
+//! Block devices as the kernel describes them in `/sys`, and the directories that tests may replace.
 //!
 //! A device is found by its number or by a link in sysfs, never by taking names apart: `nvme0n1p2`,
 //! `mmcblk0p2` and `cciss!c0d0p2` follow three rules, and the next driver will bring a fourth.
@@ -16,8 +16,8 @@ use serde::Serialize;
 /// (kernel: `Documentation/block/stat.rst`).
 pub const SYSFS_SECTOR_BYTES: u64 = 512;
 
-/// Where the kernel and udev tell about this machine. Everything in this crate that looks at devices
-/// reads below these directories only, so a test can describe a machine that it does not have.
+/// Directories in which the kernel and udev describe this machine. Everything in this crate that looks at
+/// devices reads below them only, so a test can describe a machine that it does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roots {
     /// `/sys`
@@ -211,7 +211,7 @@ impl BlockNode {
         self.has("partition")
     }
 
-    /// Where a partition begins on its disk.
+    /// Offset of a partition on its disk.
     pub fn start(&self) -> Option<Bytes> {
         self.attr_u64("start").map(|sectors| Bytes(sectors.saturating_mul(SYSFS_SECTOR_BYTES)))
     }
@@ -293,8 +293,8 @@ impl BlockNode {
             .collect()
     }
 
-    /// What the driver calls itself in `/proc/devices` (`virtblk`, `zram`, `ramdisk`); the extended
-    /// major 259 is shared by many and says nothing.
+    /// Name of the driver in `/proc/devices` (`virtblk`, `zram`, `ramdisk`); many drivers share the
+    /// extended major 259, so its name means nothing.
     pub fn driver(&self, roots: &Roots) -> Option<String> {
         let major = self.number()?.major;
         let text = read_text(&roots.proc.join("devices"))?;

@@ -121,7 +121,7 @@ impl RealTarget {
         Ok(flags.contains(OFlags::DIRECT))
     }
 
-    /// What is known of the target.
+    /// Description of the target.
     pub fn info(&self) -> &DriveInfo {
         &self.opened.info
     }
@@ -131,7 +131,7 @@ impl RealTarget {
         fill(&mut self.opened.info);
     }
 
-    /// What memory and offsets of transfers are aligned to.
+    /// Alignment of memory and offsets in transfers.
     pub fn alignment(&self) -> Alignment {
         self.opened.alignment
     }
@@ -235,7 +235,7 @@ impl<E: Engine> EngineTarget<E> {
         fill(&mut self.opened.info);
     }
 
-    /// What memory and offsets of transfers are aligned to.
+    /// Alignment of memory and offsets in transfers.
     pub fn alignment(&self) -> Alignment {
         self.opened.alignment
     }

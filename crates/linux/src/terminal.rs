@@ -63,7 +63,7 @@ static CLOSED: AtomicBool = AtomicBool::new(false);
 static CONTINUED: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
 
 fn locked<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is in it is whole after any panic.
+    // The value is intact after any panic.
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

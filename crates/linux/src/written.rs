@@ -1,4 +1,4 @@
-//! What the kernel counts of writes to a block device: so that a run that goes on can tell whether somebody else wrote.
+//! Writes to a block device as the kernel counts them, by which a resumed run detects writes by others.
 
 use std::fs;
 use std::os::linux::fs::MetadataExt as _;
@@ -17,8 +17,8 @@ pub struct SinceBoot {
     pub bytes: Bytes,
 }
 
-/// What the kernel counts of the device at `path` itself, not of what lies under it. None of a file, or where it does
-/// not tell.
+/// Returns the kernel's count for the device at `path` itself, not for those under it. `None` for a file, or when the
+/// kernel does not report it.
 pub fn since_boot(roots: &Roots, path: &Path) -> Option<SinceBoot> {
     let number = DevNo::from_raw(fs::metadata(path).ok()?.st_rdev());
     let stat = roots.sys.join(format!("dev/block/{}:{}/stat", number.major, number.minor));

@@ -1,4 +1,4 @@
-//! What ZFS tells of itself without its own tools: its version, and the counters of its cache.
+//! Facts that ZFS reports without its own tools: its version, and the counters of its cache.
 
 use block::ArcCounters;
 

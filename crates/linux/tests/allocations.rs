@@ -120,7 +120,7 @@ impl<D: Drive> Drive for WatchedDrive<'_, D> {
 const SHORT: u64 = 3_000;
 const LONG: u64 = 10 * SHORT;
 
-/// What is issued: reads, writes, both, and both at intended times.
+/// Loads to issue: reads, writes, both, and both at intended times.
 fn loads() -> [(&'static str, String, String); 4] {
     let mixed = r#"[{ op = "read", percent = 70 }, { op = "write", percent = 30 }]"#;
     let timed = r#"{ kind = "timed", depth = 8, per_s = 2e5, gaps = "exponential" }"#;
@@ -140,8 +140,8 @@ fn nothing_more_for_ten_times_the_ios<T: Target>(name: &str, target: T) {
             let samples = run(&mut target, &plan.steps[0]);
             assert_eq!((&samples.failure, samples.totals.ios), (&None, ios), "{name}, {load}");
             let taken = target.allocations.load(Ordering::Relaxed);
-            // What the loop tells goes through a channel, ten times a second, which takes memory for every
-            // 31 of them: a matter of time, on a machine that is slow enough, and not of I/Os.
+            // The loop sends its progress through a channel ten times a second, which allocates memory for
+            // every 31 messages: a matter of time, on a machine that is slow enough, and not of I/Os.
             taken.saturating_sub(samples.elapsed.0 / 3_000_000_000)
         });
         assert!(

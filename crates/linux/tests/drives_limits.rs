@@ -11,7 +11,7 @@ use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 mod kit;
 use kit::*;
 
-// Where buffers may not be registered the drive must work without, and say what to do about it: an
+// If buffers cannot be registered, the drive must work without, and suggest what to do about it: an
 // ordinary user with a deep queue of large blocks meets this on the first run.
 #[test]
 fn a_small_memory_limit_costs_speed_and_a_note_but_no_result() {

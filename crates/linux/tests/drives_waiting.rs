@@ -194,7 +194,7 @@ fn a_signal_ends_a_wait_without_an_error() {
 }
 
 // The kernel takes a ring apart after it was closed, and for that interrupts the thread that had it as a signal would.
-// Whoever takes a wait that ended for a drive that does not answer is wrong then; and nothing may be lost by it.
+// A wait that ends this way must not be taken for a drive that does not answer; and nothing may be lost by it.
 #[test]
 fn closed_rings_may_end_a_wait_of_another_drive_and_no_more() {
     const RINGS: u32 = 20;

@@ -58,7 +58,7 @@ fn direct_reads_are_counted_and_cached_ones_are_not() {
     assert_eq!(before.page_cache.unwrap().cached_bytes, Bytes::mib(16));
     fs::read(file.path()).unwrap();
     let cached = environment.snapshot();
-    // What this process reads for itself stays below the size of this file.
+    // Reads by this process for itself stay below the size of this file.
     let task = |s: &block::Snapshot| s.task.unwrap().read_bytes.0;
     assert!(task(&cached) - task(&before) < 16 << 20, "cached reads are free");
 

@@ -45,7 +45,7 @@ fn gpt(device: &Loop, entries: u32) {
     write(device, 1024, &entry);
 }
 
-/// What has to be allowed still.
+/// Hazards that still have to be allowed.
 fn missing(device: &Loop, allow: &[&str]) -> Vec<String> {
     let request = Request {
         consent: Some(device.name().to_owned()),

@@ -1,5 +1,5 @@
-//! Where the kernel's account of who uses what cannot be read, nothing is written to: that nothing is known of a
-//! mount is not that there is none.
+//! Nothing is written when the kernel's list of users cannot be read: a mount that cannot be seen may
+//! still exist.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common;
@@ -49,7 +49,7 @@ fn unseen(roots: &Roots, path: &Path, consent: &str) -> (Refusal, Vec<&'static s
     (refusal, all)
 }
 
-/// What a sandbox, a container or a kernel of another make can hide.
+/// Sources that a sandbox, a container or a kernel of another make can hide.
 const HIDDEN: [Hiding; 8] = [
     ("no /proc", |m| remove(m, "proc"), "mounted"),
     ("no mountinfo", |m| remove(m, "proc/self/mountinfo"), "mounted"),

@@ -317,7 +317,7 @@ fn a_device_that_a_program_has_open_is_refused_with_its_name() {
     assert!(!listed.ready);
     assert!(matches!(&listed.why_not[..], [Use::Open { .. }]), "{:?}", listed.why_not);
 
-    // What reads a disk does not stand against its partition; what writes to it does.
+    // A reader of a disk does not block writing to its partition; a writer to the disk does.
     let _partition = Partition::of(&device);
     let part = PathBuf::from(format!("{}p1", device.dev()));
     granted(&part);
@@ -345,7 +345,7 @@ fn a_device_that_is_open_for_a_moment_is_waited_for() {
     running.wait().unwrap();
 }
 
-/// What is lent to another machine is used by nobody here.
+/// Storage that is exported to another machine has no user here.
 #[test]
 fn what_is_exported_is_refused() {
     if !has_means(&["losetup"]) {

@@ -1,4 +1,4 @@
-//! What an ATA drive tells, from bytes laid out as the standard has them.
+//! Health of an ATA drive, from bytes laid out as the standard has them.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common;
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 type Sector = [u8; 512];
 
-/// What a made drive is made of.
+/// State of a simulated drive.
 #[derive(Clone)]
 struct Made {
     identity: Sector,

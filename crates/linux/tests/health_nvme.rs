@@ -1,4 +1,4 @@
-//! What an NVMe drive tells, from bytes laid out as the specification has them.
+//! Health of an NVMe drive, from bytes laid out as the specification has them.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common;
@@ -313,7 +313,7 @@ fn warnings_become_findings() {
     assert_eq!(codes(&seen, Severity::Note), ["heat_seen", "throttling_seen", "unsafe_shutdowns"]);
 }
 
-// What a drive does not tell must never look like an answer.
+// A value that a drive does not report must never look like an answer.
 #[test]
 fn what_is_not_told_is_missing_with_a_reason() {
     let mut pages = plain();

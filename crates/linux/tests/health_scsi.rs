@@ -1,4 +1,4 @@
-//! What SCSI drives and cards tell, and which devices are asked in which language.
+//! Health of SCSI drives and cards, and the protocol by which each device is queried.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common;

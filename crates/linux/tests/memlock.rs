@@ -14,7 +14,7 @@ mod drive_kit;
 mod step_kit;
 use step_kit::{closed, only, plan, run};
 
-/// What systemd gives a user's session.
+/// Limit that systemd sets for a user's session.
 const COMMON: u64 = 8 << 20;
 
 /// Makes this process (it holds only this test) one that the limit applies to. False when there is less
@@ -61,7 +61,7 @@ fn each_run_registers_its_buffers_under_a_common_limit_of_locked_memory() {
         assert_eq!(refused(round), Vec::<String>::new(), "round {round}");
     }
 
-    // What the tester's own limit was measured without, the result must say.
+    // The notes must report when the tester's own limit was measured without registered buffers.
     let mut nothing = Calibration::new(EngineKind::IoUring, Bytes::mib(64), None);
     assert_eq!(run(&mut nothing, &plan.steps[0]).failure, None);
     assert_eq!(nothing.notes(), Vec::<String>::new());

@@ -29,7 +29,7 @@ const IDENTIFY: &str = "\
 . 0fff aa
 ";
 
-// What is not listed is zero, whatever the caller's buffer held before.
+// Bytes that are not listed are zero, whatever the caller's buffer held before.
 #[test]
 fn an_answer_fills_the_buffer() {
     let mut drive = play(IDENTIFY);

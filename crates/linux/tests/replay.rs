@@ -58,7 +58,7 @@ fn run<T: Target>(target: &mut T, plan: &[Planned], setup: &Setup) -> (Ended, Ve
     (ended, seen)
 }
 
-/// What holds for every replay that came to its end.
+/// Checks invariants of a replay that ran to its end.
 fn check(ended: &Ended, seen: &[Replayed], plan: &[Planned]) {
     assert_eq!((ended.reason, ended.issued), (Reason::Complete, plan.len() as u64));
     assert!(seen.iter().map(|r| r.seq).eq(0..plan.len() as u64), "each request once");
@@ -262,14 +262,14 @@ fn a_feed_that_is_too_slow_is_told_from_a_drive_that_is() {
         assert_eq!((seen, ended.reason), (100_000, Reason::Complete));
         ended.starved
     };
-    // What is read ahead before it begins is two thirds of this.
+    // Two thirds of the plan are read ahead before the replay begins.
     let slow = starved(&mut Slow(Plan(plan.clone().into_iter())));
     assert!(slow > Nanos::millis(500), "{slow}");
     let fast = starved(&mut Plan(plan.into_iter()));
     assert!(fast < slow, "{fast} and {slow}");
 }
 
-// Who had no CPU must be seen, or the drive would be blamed.
+// A wait for a CPU must be reported, or the drive would be blamed.
 #[test]
 fn the_wait_for_a_cpu_is_counted_around_a_replay() {
     let Some(device) = LoopDevice::new("replay-cpu", SIZE) else { return };

@@ -206,7 +206,7 @@ fn wrong_use_says_what_is_wrong() {
     assert!(alive.path().exists(), "the failed second one did not remove the first");
 }
 
-/// What a killed run left is found, and only that.
+/// Files left by a killed run are found, and only those.
 #[test]
 fn leftovers_are_files_whose_owner_died() {
     let dir = tempfile::tempdir_in("/var/tmp").unwrap();
@@ -223,7 +223,7 @@ fn leftovers_are_files_whose_owner_died() {
     if !has_headers(".drivescope-dead.scratch", "dead") {
         return skip("needs extended attributes in /var/tmp");
     }
-    // What no run of this user made: by its mode, its name, or its owner.
+    // Files that no run of this user made, by mode, name, or owner.
     fake(".drivescope-open.scratch", 0o644);
     fake(".drivescope-my notes.scratch", 0o600);
     fake(".drivescope-.scratch", 0o600);
@@ -243,7 +243,7 @@ fn leftovers_are_files_whose_owner_died() {
     let mtime = fs::metadata(&found[0].path).unwrap().mtime();
     assert_eq!(found[0].modified.0 / 1_000_000_000, i128::from(mtime));
 
-    // What carries no header, or that of another, is named and stays.
+    // A file without a header, or with that of another, is listed and not removed.
     fake(".drivescope-notes.scratch", 0o600);
     fake(".drivescope-copy.scratch", 0o600);
     assert!(has_headers(".drivescope-copy.scratch", "dead"));

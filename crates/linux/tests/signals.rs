@@ -1,4 +1,4 @@
-//! What signals do to a process: each of them, at each kind of work.
+//! Effects of signals on a process: each signal, at each kind of work.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -14,7 +14,7 @@ use drivescope_linux::scratch::ScratchFile;
 use drivescope_linux::signals;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-/// What the child of a test does, and in which directory.
+/// Environment variables with the work of a test's child process and its directory.
 const WORK: &str = "DRIVESCOPE_TEST_SIGNALS_WORK";
 const DIR: &str = "DRIVESCOPE_TEST_SIGNALS_DIR";
 

@@ -172,7 +172,7 @@ fn a_read_error_is_an_error_and_reads_are_bounded() {
     assert_eq!(failed.unwrap_err().raw_os_error(), Some(5));
 }
 
-/// What is shown to the user names the kind as `--allow` takes it.
+/// The text shown to the user names the kind as `--allow` takes it.
 #[test]
 fn a_signature_reads_well() {
     let signature = Signature { kind: "ext4", usage: Usage::Filesystem, offset: Bytes(0x438) };

@@ -1,4 +1,4 @@
-//! What a stack tells of redundancy: who lies under whom, levels, profiles, and whether arrays are whole.
+//! Redundancy in a stack: the devices under each layer, levels, profiles, and whether arrays are whole.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common;

@@ -1,4 +1,4 @@
-//! What is recorded of real devices, against what the tests issue to them.
+//! Recordings of real devices, compared with the I/O that the tests issue to them.
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
@@ -81,7 +81,7 @@ fn of(kept: &Collected, action: Action) -> Vec<&TraceEvent> {
     kept.events.iter().filter(|event| event.action == action).collect()
 }
 
-/// What events of one action say of the I/Os: as `issue` takes them.
+/// I/Os that events of one action report, in the form that `issue` takes.
 fn told(events: &[&TraceEvent]) -> Vec<(u64, usize, bool)> {
     let one = |event: &&TraceEvent| {
         (event.sector * 512, event.bytes as usize, event.traits.has(Traits::WRITE))

@@ -24,7 +24,7 @@ use tempfile::TempDir;
 use common::{Loop, has_means};
 use tracer_kit::{TRACING, assert_alike, can_trace, only_tracer};
 
-/// What others may have set, and must find again.
+/// Settings that others may have made, and that a recorder must restore.
 fn settings() -> Vec<String> {
     let names = [
         "current_tracer",
@@ -135,7 +135,7 @@ fn the_tracer_blk_tells_all_and_is_put_back() {
     assert_eq!(fs::read_dir(run.path()).unwrap().count(), 0);
 }
 
-/// What a filesystem, a writer that flushes and a discard make of a device: plugs, merges, splits, flushes.
+/// Causes plugs, merges, splits and flushes on a device, with reads, flushed writes and discards.
 fn exercise(device: &Loop) {
     let path = device.dev();
     let zeros = "if=/dev/zero";

@@ -1,6 +1,7 @@
-//! What is left of a recorder in the kernel: nothing, however it ended.
+//! Kernel state left by a recorder: none, however it ended.
 //!
-//! In a program of its own: what the process has set up in the kernel is counted, and the dead are cleaned up after.
+//! In a program of its own: the tests count what the process has set up in the kernel, and clean up after dead
+//! recorders.
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 

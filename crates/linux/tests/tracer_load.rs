@@ -133,8 +133,8 @@ fn what_a_small_buffer_loses_is_counted() {
     let Some(zram) = zram() else { return };
     let (_, kept, recorded) = record(&zram, Some(Bytes::kib(64)));
     assert!(recorded.lost > EVENTS / 100, "hardly anything was lost, so nothing was shown");
-    // What another device's interrupt tells in the middle of an event of ours finds the full buffer before the filter
-    // that would have dropped it: the kernel counts some that would not have been recorded, and never too few.
+    // An event of another device, whose interrupt comes during an event of ours, finds the full buffer before the
+    // filter that would have dropped it: the kernel counts some that would not have been recorded, and never too few.
     let excess = (kept.events.len() as u64 + recorded.lost).checked_sub(EVENTS);
     let excess = excess.expect("events vanished without being counted");
     assert!(excess < EVENTS / 1000, "{excess} events are counted that never were");

@@ -21,7 +21,7 @@ use workload::plan::{Content, Order, Plan, Share, Step};
 mod kit;
 use kit::*;
 
-/// What limits is measured, and must not be another of these tests either: there are two CPUs.
+/// Lock that runs these tests one at a time: one must not become the bottleneck of another on two CPUs.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -52,7 +52,7 @@ fn reads(test: &str) -> Plan {
     .plan()
 }
 
-/// What is found of reads of `path`, as the binary would find it.
+/// Result of the check for reads of `path`, as the binary would find it.
 fn unhindered(path: &Path, engine: EngineKind, direct: bool, test: &str) -> Proof {
     let options = OpenOptions { engine, direct, ..OpenOptions::default() };
     let opened = RealTarget::open(path, options).unwrap();
@@ -117,7 +117,7 @@ fn load(proof: &Proof) -> f64 {
     }
 }
 
-/// What is found of reads of the device that costs nothing, on which the limit itself is measured.
+/// Result of the check for reads of `/dev/null`, on which the limit itself is measured.
 fn of_nothing(engine: EngineKind, test: &str) -> Proof {
     let mut environment = RealEnvironment::new(Roots::default(), block::Stack::default(), None);
     let mut nothing = Calibration::new(engine, Bytes::mib(64), None);
@@ -142,8 +142,8 @@ fn what_runs_at_the_testers_limit_is_refuted_by_it() {
     }
 }
 
-// What comes from memory is near the limit and what a device does is far from it. Were both alike, the
-// limit would measure something that has nothing to do with what the tester has to do.
+// Reads from memory are near the limit and those from a device far from it. Were both alike, the limit
+// would measure something unrelated to the tester's work.
 #[test]
 fn the_page_cache_comes_nearer_to_the_limit_than_a_loop_device() {
     let _alone = alone();
@@ -163,8 +163,8 @@ fn the_page_cache_comes_nearer_to_the_limit_than_a_loop_device() {
     }
 }
 
-// What comes from the page cache costs nothing but the tester's own time and the kernel's: taken for the
-// drive's, it is the classic wrong result.
+// Reads from the page cache cost only the tester's own time and the kernel's: attributing them to the
+// drive is the classic wrong result.
 #[test]
 fn reads_from_the_page_cache_are_the_testers_limit() {
     let _alone = alone();

@@ -12,7 +12,7 @@ use workload::plan::{Content, Plan, Step};
 use crate::{drive_kit, step_kit};
 use step_kit::{closed, plan, run};
 
-/// What a file of 8 MiB holds after 60 I/Os by `engine`.
+/// Returns the content of a file of 8 MiB after 60 I/Os by `engine`.
 fn written(engine: EngineKind, depth: u16, block: &str, ops: &str) -> Vec<u8> {
     let name = format!("ahead-{engine}-{depth}-{block}-{}", ops.len());
     let file = drive_kit::Scratch::new(&name, Bytes::mib(8));

@@ -1,4 +1,4 @@
-//! What this machine lends to others: backing files and devices of NVMe and SCSI targets and of USB gadgets, from configfs.
+//! Exports of this machine: backing files and devices of NVMe and SCSI targets and of USB gadgets, from configfs.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::sysfs::{DevNo, Roots, names_in, read_text};
 
-/// Where each sort of export is configured, below configfs; the file with the path of what it lends; the file that says
-/// whether it does.
+/// Kinds of export: name, directories below configfs, file with the exported path, file that says whether it is
+/// enabled.
 const SORTS: [(&str, &[&str], &str, Option<&str>); 3] = [
     (
         "the NVMe target",

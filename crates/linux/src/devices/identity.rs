@@ -1,4 +1,4 @@
-//! Who a drive is: names, serial numbers, capabilities.
+//! Identity of a drive: names, serial numbers, capabilities.
 
 use std::fs;
 use std::path::Path;
@@ -45,7 +45,7 @@ pub enum Bus {
     Other,
 }
 
-/// What a drive says of itself. Absent means that it does not tell.
+/// Identity that a drive reports. A value is absent when the drive does not report it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Identity {
     /// Kernel name.
@@ -82,8 +82,8 @@ pub struct Identity {
     pub link_bytes_per_s: Option<u64>,
 }
 
-/// Who the block device of this number is; a partition answers with its own name and size and its
-/// disk's identity. `None` when sysfs does not know the number.
+/// Returns the identity of the block device with this number; a partition has its own name and
+/// size and its disk's identity. `None` when sysfs does not know the number.
 pub fn identity(roots: &Roots, number: DevNo) -> Option<Identity> {
     Some(Identity::of(roots, &BlockNode::by_number(roots, number)?))
 }
@@ -123,8 +123,8 @@ impl Identity {
         }
     }
 
-    /// What the engines want to know before anything is issued. `name` is the target as the user
-    /// named it.
+    /// Returns the description that the engines need before anything is issued. `name` is the
+    /// target as the user named it.
     pub fn drive_info(&self, name: &str) -> DriveInfo {
         DriveInfo {
             name: name.to_owned(),
@@ -210,7 +210,7 @@ fn by_id(roots: &Roots, node: &BlockNode) -> Vec<String> {
     names
 }
 
-/// What udev keeps of a device (`/run/udev/data/b8:0`): properties and links.
+/// Properties and links of a device in udev's database (`/run/udev/data/b8:0`).
 pub(super) struct Udev(String);
 
 pub(super) fn udev(roots: &Roots, node: &BlockNode) -> Udev {

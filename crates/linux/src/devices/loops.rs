@@ -14,7 +14,7 @@ use rustix::fs::OFlags;
 use crate::syscalls;
 use crate::sysfs::{BlockNode, DevNo, Roots};
 
-/// What one loop device lies on.
+/// Backing of one loop device.
 #[derive(Clone, Debug)]
 pub(crate) struct Backing {
     /// The loop device's kernel name.

@@ -73,7 +73,7 @@ pub(crate) struct Opening {
     pub user: User,
 }
 
-/// What `/proc` shows.
+/// Uses found in `/proc`.
 #[derive(Debug, Default)]
 pub(crate) struct Openers {
     pub all: Vec<Opening>,

@@ -1,4 +1,4 @@
-//! What stands against touching a block device: who uses it now.
+//! Reasons not to touch a block device: its current users and its content.
 
 use std::fmt;
 use std::fs;
@@ -26,7 +26,7 @@ pub enum Use {
     Mounted {
         /// Kernel name of the disk or partition.
         device: String,
-        /// Where.
+        /// Mount point.
         mount_point: PathBuf,
         /// Filesystem.
         fstype: String,
@@ -44,7 +44,7 @@ pub enum Use {
         device: String,
         /// Kernel name of the device built upon it.
         by: String,
-        /// What that is: `dm (vg-home)`, `md`, `bcache`.
+        /// Kind of that device, with its article: `a mapped device (vg-home)`, `an md array`.
         what: String,
     },
     /// It is a member of a filesystem in use that spans devices.
@@ -121,7 +121,7 @@ pub enum Use {
     Zoned {
         /// Kernel name of the disk.
         device: String,
-        /// Who minds the order: `host-managed` (other writes fail) or `host-aware`.
+        /// Zone model: `host-managed` (writes out of order fail) or `host-aware`.
         model: String,
     },
     /// It is divided into partitions.
@@ -131,7 +131,7 @@ pub enum Use {
         /// Kernel names of its partitions; empty when the table is there and the kernel did not read it.
         partitions: Vec<String>,
     },
-    /// What it carries could not be read, so nothing can be said of what would be lost.
+    /// Its content could not be read, so it is unknown what would be lost.
     Unread {
         /// Kernel name of the disk or partition.
         device: String,
@@ -142,16 +142,16 @@ pub enum Use {
     Unseen {
         /// Kernel name of the device, or the file's path.
         device: String,
-        /// What it may be, as the end of "whether it is …".
+        /// Possible use, as the end of "whether it is …".
         what: &'static str,
-        /// What was read, and the kernel's answer.
+        /// Source that was read, and the kernel's answer.
         why: String,
     },
     /// It carries the signature of a filesystem or the like.
     Signed {
         /// Kernel name of the disk or partition.
         device: String,
-        /// What was found.
+        /// Signature that was found.
         signature: Signature,
     },
 }
@@ -254,7 +254,7 @@ pub struct InUse {
     swaps: Vec<BlockNode>,
     loops: Vec<Backing>,
     exports: Vec<Export>,
-    /// What could not be read of it: what a device may be, and why that is not known.
+    /// Uses that could not be read: the possible use, and why it is not known.
     unseen: Vec<(&'static str, String)>,
 }
 
@@ -388,7 +388,7 @@ impl InUse {
     }
 }
 
-/// What was read; nothing, and a note of it, when it could not be.
+/// Returns what was read; on failure returns the default and notes the possible use in `unseen`.
 fn known<T: Default>(
     read: io::Result<T>,
     what: &'static str,

@@ -20,17 +20,17 @@ use crate::target::{EngineKind, Opened};
 const NOTHING: &str = "/dev/null";
 const NOTHING_NUMBER: (u32, u32) = (1, 3);
 
-/// What the same plan can do at most with the same engine: `/dev/null`, driven with the engine's own
-/// system calls. A result near what this gives says more of the tester than of the drive.
+/// Upper limit of a plan with the same engine: `/dev/null`, driven with the engine's own system calls. A
+/// result near this limit says more about the tester than about the drive.
 ///
-/// [`NullTarget`] makes no system call and flatters the tester by what the kernel's door costs. Here a
-/// request goes through it and back: only filesystem, page cache and device are missing, and no
-/// data is copied. `/dev/null` reads nothing, knows no flush and has no ranges to discard; each is asked
-/// for with the call that the engine would make, and its answer counted as success. What remains too good
-/// is a discard of a block device by io_uring, which goes to a file's call here.
+/// [`NullTarget`] makes no system call, so it leaves out the cost of entering the kernel. Here a request
+/// enters the kernel and returns: only filesystem, page cache and device are missing, and no data is
+/// copied. `/dev/null` reads nothing and has neither flushes nor discards; each is requested with the
+/// call that the engine would make, and its answer counted as success. One case remains optimistic: a
+/// discard of a block device by io_uring, which becomes the call for a file here.
 ///
 /// Rejected: `/dev/zero`, whose reads clear the buffer, so that a large block would measure memory; a
-/// `NOP` of io_uring, which the other engines do not have and which passes by the file; and a loop
+/// `NOP` of io_uring, which the other engines do not have and which bypasses the file; and a loop
 /// device or `null_blk`, which need privileges and a module.
 ///
 /// ```no_run
@@ -195,7 +195,7 @@ impl Drive for CalibrationDrive<'_> {
 /// A drive on the device that costs nothing, whose answers are made those of one that served.
 struct Granted<D> {
     drive: D,
-    /// What each slot's request is answered with.
+    /// Result that each slot's request completes with.
     answers: Box<[i32]>,
 }
 

@@ -1,4 +1,4 @@
-//! What all engines have in common.
+//! Interface common to all engines.
 
 use block::{Drive, DriveError, LaneSetup};
 
@@ -9,7 +9,7 @@ pub trait Engine: sealed::Sealed + Send + Sync + 'static {
     /// The drive that serves one submitter.
     type Drive<'a>: Drive + Buffers;
 
-    /// Which engine this is.
+    /// Kind of this engine.
     const KIND: EngineKind;
 
     #[doc(hidden)]

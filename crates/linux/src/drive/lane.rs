@@ -1,4 +1,4 @@
-//! What the drives of all engines do alike: take requests, fill writes, sit on their CPU.
+//! Work common to the drives of all engines: take requests, fill writes, stay on their CPU.
 
 use std::io;
 

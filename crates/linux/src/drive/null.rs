@@ -33,7 +33,7 @@ impl NullTarget {
     }
 }
 
-/// What is known of nothing.
+/// Description of the null target.
 pub(crate) fn info(capacity: Bytes) -> DriveInfo {
     DriveInfo {
         name: "null:".to_owned(),

@@ -1,4 +1,4 @@
-//! What the engines with a queue in the kernel do alike: hand over, make the next write, wait, reap.
+//! Work common to the engines with a queue in the kernel: submit, make the next write, wait, reap.
 
 use std::io;
 
@@ -12,9 +12,9 @@ use crate::target::{EngineKind, Opened};
 
 /// A queue in the kernel, with the buffers of what is in it.
 pub(crate) trait Queue {
-    /// Which engine this is, for errors.
+    /// Kind of this engine, for errors.
     const KIND: EngineKind;
-    /// What it does when entered, as the end of "cannot …".
+    /// Action on entering the kernel, as the end of "cannot …".
     const ENTERING: &'static str;
 
     /// The buffers.

@@ -28,7 +28,7 @@ struct Unit {
 
 const TAKEN: Unit = Unit { order: u8::MAX, before: NONE, after: NONE };
 
-/// Which blocks are free.
+/// Allocator of blocks, with lists of the free ones.
 pub(crate) struct Shelf {
     units: Box<[Unit]>,
     /// First free block, by order.

@@ -54,7 +54,7 @@ mod tests {
         late[50]
     }
 
-    // What a thread sleeps too long is latency of each request that is issued at an intended time.
+    // Oversleep adds to the latency of each request that is issued at an intended time.
     #[test]
     fn a_punctual_thread_sleeps_less_too_long() {
         let mut seen = Vec::new();

@@ -96,8 +96,8 @@ fn consent_for(roots: &Roots, identity: &Identity, node: &BlockNode) -> Consent 
     let mut accepted = Vec::new();
     let mut what = "the device's kernel name (it has no serial number)";
     if let Some(serial) = &identity.serial {
-        // Who consents to the loss of a partition has not consented to that of the disk, nor the other way round; nor
-        // to that of one namespace who consents to that of another.
+        // Consent to the loss of a partition is not consent to the loss of the disk, nor the other way round; nor is
+        // consent for one namespace consent for another.
         let disk = node.disk();
         let several = !disk.other_namespaces(roots).is_empty();
         let nsid = disk.attr("nsid").filter(|_| several);

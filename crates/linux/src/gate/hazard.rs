@@ -1,4 +1,4 @@
-//! What would be lost on a device, by name.
+//! Losses that writing to a device may cause, by name.
 
 use std::fmt;
 use std::str::FromStr;

@@ -13,12 +13,12 @@ use crate::devices::Use;
 use crate::locks::Unlocking;
 use crate::signature::Usage;
 
-/// What the user wants, and what the user said to it.
+/// Request for permission to write: its size, the losses allowed and the consent given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// Most bytes that will be written; `None` when there is no bound but time.
     pub bytes_to_write: Option<Bytes>,
-    /// What may be lost.
+    /// Losses that are allowed.
     pub allow: BTreeSet<Hazard>,
     /// The target's serial number or another of its names, typed out.
     pub consent: Option<String>,
@@ -35,7 +35,7 @@ pub enum GateError {
     Io {
         /// The path as the user named it.
         path: PathBuf,
-        /// What was tried, as the end of "cannot …".
+        /// Action that failed, as the end of "cannot …".
         action: &'static str,
         /// The kernel's answer.
         source: io::Error,
@@ -59,7 +59,7 @@ pub(super) enum Mode {
     Take,
 }
 
-/// What was found out about a target.
+/// Result of examining a target.
 pub(super) struct Found {
     /// The target, open, as far as nothing final was found.
     pub file: Option<Unlocking>,

@@ -72,7 +72,7 @@ fn is_same(opened: &fs::Metadata, seen: &fs::Metadata) -> bool {
 pub(super) fn is_locked(file: &Unlocking) -> io::Result<bool> {
     // Asked before our own lock is taken: NFS makes a lock on bytes of that.
     let bytes_locked = match syscalls::has_byte_locks(file) {
-        // Where there are no such locks, nobody holds one.
+        // A filesystem without such locks has no lock holders.
         Err(error) => match error.raw_os_error() {
             Some(libc::EINVAL | libc::ENOSYS | libc::EOPNOTSUPP | libc::ENOLCK) => false,
             _ => return Err(error),

@@ -19,7 +19,7 @@ pub struct Refusal {
     pub model: Option<String>,
     /// Every reason; never empty in a refusal that is returned.
     pub reasons: Vec<Reason>,
-    /// What would be written.
+    /// Bytes that would be written, as a share of the capacity.
     pub cost: Cost,
 }
 
@@ -30,24 +30,24 @@ pub enum Reason {
     InUse(Use),
     /// It would lose something that was not named.
     NotAllowed {
-        /// What was found.
+        /// Use or content that was found.
         found: Use,
-        /// What would have to be allowed.
+        /// Hazard that would have to be allowed.
         hazard: Hazard,
     },
     /// Its name was not typed out, or another was.
     NoConsent {
-        /// What was typed.
+        /// Text that was typed.
         given: Option<String>,
-        /// What would count.
+        /// Names that would be accepted.
         consent: Consent,
     },
 }
 
-/// What has to be typed out for a target.
+/// Names, one of which the user must type to consent to writing to a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consent {
-    /// What sort of name the first one is.
+    /// Kind of the first name.
     pub what: &'static str,
     /// Names that count, the best first; never empty.
     pub accepted: Vec<String>,

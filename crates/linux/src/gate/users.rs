@@ -11,8 +11,9 @@ use crate::devices::{Use, User};
 use crate::syscalls::{self, Lease};
 use crate::sysfs::{BlockNode, Roots};
 
-/// Who has a target open for a moment only is waited for: udev and blkid look at what changed, the kernel takes down an
-/// io_uring of a process that has ended, and a child has copies of descriptors until it executes its program.
+/// Number of checks and the pause between them, for brief users to finish: udev and blkid look at what changed, the
+/// kernel takes down an io_uring of a process that has ended, and a child has copies of descriptors until it executes
+/// its program.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -157,7 +158,7 @@ mod tests {
         });
     }
 
-    /// What knows no leases is not known to be free, nor to be in use.
+    /// A file that does not support leases is reported neither as free nor as in use.
     #[test]
     fn without_leases_users_are_not_known() {
         let null = File::open("/dev/null").unwrap();

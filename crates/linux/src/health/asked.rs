@@ -1,8 +1,8 @@
-//! What was asked of a drive in vain.
+//! Failed queries to a drive.
 
 use crate::passthrough::CommandError;
 
-/// What was asked in vain.
+/// Errors of the queries to a drive that failed.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     failures: Vec<String>,

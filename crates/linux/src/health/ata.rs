@@ -21,7 +21,7 @@ pub use statistics::{statistics, supported_pages};
 /// LBA field of every SMART command: the key in bits 23:8 (ACS-4, SMART).
 const SMART_KEY: u64 = 0x00c2_4f00;
 
-/// What SMART RETURN STATUS leaves there when an attribute has failed.
+/// LBA field after SMART RETURN STATUS when an attribute has failed.
 const SMART_FAILING: u64 = 0x002c_f400;
 
 /// Log that holds the device statistics.

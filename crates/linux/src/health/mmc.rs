@@ -1,4 +1,4 @@
-//! What the kernel shows of an eMMC or SD card. There is nothing to ask it that would not take it from its users: the
+//! State of an eMMC or SD card as the kernel shows it. Querying the card would take it from its users: the
 //! kernel reads its registers once, when the card is found.
 
 use block::health::{Detail, Health, MmcDetail, MmcKind, PreEol};

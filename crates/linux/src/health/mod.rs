@@ -1,7 +1,7 @@
-//! What a drive says of its own state, asked in its own language: NVMe, ATA, SCSI, and what the kernel shows of cards.
+//! Health of a drive, queried in its own protocol: NVMe, ATA, SCSI, and the kernel's attributes of cards.
 //!
-//! Asking changes nothing, and wakes nothing: a disk that rests is not asked what would make it turn, unless that is
-//! wanted. Reading a drive's health never fails as a whole. What could not be had is a fact that is missing, with the
+//! A query changes nothing and wakes nothing: a sleeping disk gets no command that would spin it up, unless that is
+//! requested. Reading a drive's health never fails as a whole. A value that could not be read is missing, with the
 //! reason beside it ([`Health::missing`]).
 
 mod asked;
@@ -48,7 +48,7 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// What may be done to get an answer.
+/// Side effects that a query may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Manner {
     /// A disk that rests may be woken.
@@ -220,7 +220,7 @@ fn protocol_of(node: &BlockNode, bus: Bus) -> Result<Protocol, Unasked> {
     }
 }
 
-/// What is to be said of a leaf that is no block device of this machine.
+/// Health of a leaf that is not a block device of this machine.
 pub fn of_unknown(leaf: &Leaf) -> Health {
     Health::of(&leaf.name).complete("it is not a block device of this machine")
 }

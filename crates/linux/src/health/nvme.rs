@@ -199,8 +199,8 @@ fn fill(health: &mut Health, detail: &NvmeDetail) {
     health.media_write_bytes = media_write_bytes(detail);
 }
 
-/// What the medium was programmed with: OCP's log tells it in bytes, that of the endurance group in thousands of
-/// millions.
+/// Bytes written to the media: from OCP's log, which counts bytes, or from that of the endurance group, which counts
+/// billions of bytes.
 fn media_write_bytes(detail: &NvmeDetail) -> Option<Bytes> {
     let of_group = || detail.endurance_group.as_ref()?.media_write_bytes;
     detail.ocp.as_ref().and_then(|ocp| ocp.media_write_bytes).or_else(of_group)

@@ -49,7 +49,7 @@ fn rests<C: Commands + ?Sized>(commands: &mut C) -> bool {
     sense.is_some_and(|sense| sense.is_standby())
 }
 
-/// Who it is; false when it is no disk, or does not answer.
+/// Reads the drive's identity; false when it is not a disk, or does not answer.
 fn introduce<C: Commands + ?Sized>(
     commands: &mut C,
     health: &mut Health,
@@ -94,8 +94,8 @@ fn vital_page<C: Commands + ?Sized>(commands: &mut C, page: u8) -> Result<Vec<u8
     Ok(body_of(answer, page, 0x01))
 }
 
-/// What stands behind the head of a page of vital product data or of a log: its code in byte `at_code` less one, its
-/// length in bytes 3:2. Nothing of a page that says that it is another.
+/// Returns the body of a page of vital product data or of a log: the page code is in byte `at_code` of the
+/// header, the length in bytes 3:2. Empty for a page with another code.
 fn body_of(answer: &[u8], page: u8, at_code: usize) -> Vec<u8> {
     // Byte 0 of a log page holds two flags above the code.
     let mask = if at_code == 0 { 0x3f } else { 0xff };
@@ -147,7 +147,7 @@ fn pages<C: Commands + ?Sized>(
     }
 }
 
-/// What a log page says.
+/// Stores the values of a log page in `health` and `detail`.
 fn take(page: u8, body: &[u8], health: &mut Health, detail: &mut ScsiDetail) {
     let find = |code: u16| parameters(body).find(|(of, _)| *of == code).map(|(_, value)| value);
     // 255 stands for "not told".

@@ -10,22 +10,21 @@ use crate::passthrough::nvme::identify;
 use crate::passthrough::{CommandError, Commands};
 use crate::sysfs::Roots;
 
-/// What a drive says at one instant.
+/// Values that a drive reports at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reading {
     /// Composite temperature in degrees Celsius.
     pub temperature_c: Option<i32>,
-    /// What shows that heat was in the way, as a count that only grows: transitions into thermal management, and
-    /// minutes at or above the warning temperature and the critical one. Most drives that slow themselves down keep
-    /// only one of these.
+    /// Evidence of thermal throttling, as a count that only grows: transitions into thermal management, and
+    /// minutes at or above the warning and critical temperatures. Most drives that throttle keep only one of these.
     pub throttle_events: u64,
     /// Errors of the medium in the drive's life: data that was lost or damaged.
     pub media_errors: Option<u64>,
-    /// What the drive counts of writes to it and to its medium; `None` where it does not count the latter.
+    /// Writes to the drive and to its media, as the drive counts them; `None` when it does not count the latter.
     pub endurance: Option<Endurance>,
 }
 
-/// Where a drive counts the writes to its medium.
+/// Source of a drive's count of writes to its media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Media {
     Uncounted,

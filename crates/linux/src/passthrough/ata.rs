@@ -27,7 +27,7 @@ pub enum AtaProtocol {
 /// An ATA command. Fields that a 28-bit command has not are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtaCommand {
-    /// What it is called in errors and recordings, such as `IDENTIFY DEVICE`.
+    /// Name in errors and recordings, such as `IDENTIFY DEVICE`.
     pub name: &'static str,
     /// How data is carried.
     pub protocol: AtaProtocol,
@@ -125,8 +125,8 @@ impl AtaCommand {
     }
 }
 
-/// What stands in a drive's registers when a command has ended. All zero after a command that carried data and went
-/// well: then they are not asked for.
+/// Registers of a drive at the end of a command. All zero after a command that carried data and succeeded, since they
+/// are not read then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AtaRegisters {
     /// Error field: bit 2 for an aborted command.
@@ -223,8 +223,8 @@ pub(super) fn send<C: Commands + ?Sized>(
     Ok(registers)
 }
 
-/// What a caller must not get wrong: the kernel does not look at it, and a drive that waits for data that never comes
-/// is reset with all that was under way.
+/// Checks what a caller must not get wrong: the kernel does not, and a drive that waits for data that never comes
+/// is reset with all commands in flight.
 fn check<C: Commands + ?Sized>(
     commands: &C,
     command: &AtaCommand,

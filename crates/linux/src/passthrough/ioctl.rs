@@ -78,7 +78,7 @@ struct SgHeader {
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<SgHeader>() == 88);
 
-/// What came of a SCSI command.
+/// Result of a SCSI command.
 #[derive(Debug)]
 pub(super) struct SgAnswer {
     pub status: u8,
@@ -92,7 +92,7 @@ fn length(data: &Data<'_>) -> io::Result<u32> {
     u32::try_from(data.len()).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))
 }
 
-/// Where the kernel shall read or write. It writes through the pointer only for [`Data::In`].
+/// Address that the kernel reads from or writes to. It writes through the pointer only for [`Data::In`].
 fn address(data: &mut Data<'_>) -> *mut u8 {
     match data {
         Data::None => ptr::null_mut(),

@@ -27,7 +27,7 @@ pub use nvme::{NvmeCommand, NvmeStatus};
 pub use recorded::{Playback, Recorder, TraceError};
 pub use scsi::{ScsiAnswer, ScsiCommand, Sense};
 
-/// What a command carries.
+/// Data carried by a command.
 #[derive(Debug)]
 pub enum Data<'a> {
     /// Nothing.
@@ -65,7 +65,7 @@ impl Data<'_> {
 
 /// Something that takes commands in a drive's own language, one at a time.
 pub trait Commands: Send {
-    /// What it is called in errors: a device's path, or a recording's.
+    /// Name in errors: path of the device or of the recording.
     fn name(&self) -> &str;
 
     /// Sends an NVMe admin command and waits for its end. The answer is dword 0 of the completion.
@@ -148,7 +148,7 @@ pub enum CommandError {
         command: &'static str,
         /// The status byte, such as 02h for CHECK CONDITION.
         status: u8,
-        /// What was said of it, when anything was.
+        /// Sense data, if there was any.
         sense: Option<Sense>,
     },
     /// It was lost between the kernel and the drive.
@@ -170,7 +170,7 @@ pub enum CommandError {
         device: String,
         /// The command's name.
         command: &'static str,
-        /// What is wrong with it.
+        /// Description of the defect.
         why: String,
     },
     /// A recording has no answer to it.
@@ -178,9 +178,9 @@ pub enum CommandError {
     Playback {
         /// The recording.
         file: PathBuf,
-        /// Where in it, from 1.
+        /// Line number in it, from 1.
         line: usize,
-        /// What was asked, and what is recorded instead.
+        /// Command that was sent, and the recorded one instead.
         why: String,
     },
 }
@@ -210,7 +210,7 @@ impl CommandError {
     }
 }
 
-/// What can be done about an error of the kernel's.
+/// Advice on an error from the kernel.
 fn advice(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => {

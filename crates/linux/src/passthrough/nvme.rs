@@ -16,7 +16,7 @@ pub const IDENTIFY_BYTES: usize = 4096;
 /// An admin command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NvmeCommand {
-    /// What it is called in errors and recordings, such as `Identify controller`.
+    /// Name in errors and recordings, such as `Identify controller`.
     pub name: &'static str,
     /// Opcode. Its two lowest bits say which way data goes: 0 none, 1 to the drive, 2 from it.
     pub opcode: u8,
@@ -67,10 +67,10 @@ pub fn identify<C: Commands + ?Sized>(
     Ok(answer)
 }
 
-/// Which log page is asked for.
+/// Log page to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogPage {
-    /// What it is called in errors and recordings.
+    /// Name in errors and recordings.
     pub name: &'static str,
     /// Log identifier.
     pub id: u8,
@@ -149,7 +149,7 @@ impl NvmeStatus {
         matches!((self.code_type(), self.code()), (0, 0x01 | 0x02) | (1, 0x09))
     }
 
-    /// What the code says, in the specification's words; `None` for a code that it does not define.
+    /// Meaning of the code in the specification's words; `None` for a code that it does not define.
     pub fn words(self) -> Option<&'static str> {
         match self.code_type() {
             0 => generic(self.code()),

@@ -16,7 +16,7 @@ pub const CHECK_CONDITION: u8 = 0x02;
 /// A SCSI command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScsiCommand {
-    /// What it is called in errors and recordings, such as `INQUIRY`.
+    /// Name in errors and recordings, such as `INQUIRY`.
     pub name: &'static str,
     /// The command descriptor block: 6, 10, 12, 16 or up to 32 bytes.
     pub cdb: Vec<u8>,
@@ -25,7 +25,7 @@ pub struct ScsiCommand {
     pub timeout_ms: u32,
 }
 
-/// What came of a SCSI command.
+/// Result of a SCSI command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScsiAnswer {
     /// Status byte, such as [`GOOD`].
@@ -259,7 +259,7 @@ pub(super) fn words(status: u8, sense: &Option<Sense>) -> String {
     }
 }
 
-/// What happened between the kernel and the drive (`DID_…` in `scsi/scsi_status.h`).
+/// Describes a failure between the kernel and the drive (`DID_…` in `scsi/scsi_status.h`).
 pub(super) fn transport_words(host: u16, driver: u16) -> String {
     let what = match host {
         0x01 => "no connection to the drive",

@@ -154,7 +154,7 @@ const SHORT_MS: u32 = crate::passthrough::ata::SHORT_MS;
 
 /// Sets the password, erases, and looks whether the drive has taken the password away, as it does when it has erased.
 pub fn security_erase(commands: &mut dyn Commands, is_enhanced: bool) -> Ended {
-    // What was read some time ago may have changed: whoever froze it since would leave it with a password.
+    // The state may have changed since it was last read: a drive frozen since then would keep the password.
     match state(commands).map(|security| obstacle(&security)) {
         Ok(None) => {}
         Ok(Some(why)) => return Ended::failed(format!("nothing was erased: {why}"), ""),

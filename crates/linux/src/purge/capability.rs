@@ -1,4 +1,4 @@
-//! What a drive offers for emptying it, by what it and the kernel say.
+//! Purge methods that a drive offers, according to the drive and the kernel.
 
 use block::Bytes;
 use block::health::{AtaCapabilities, NvmeController, NvmeNamespace, NvmeSanitize};
@@ -11,7 +11,7 @@ use super::nvme::{Sanitizing, SecureErase};
 use super::read_back::Promise;
 use crate::devices::Bus;
 
-/// What decides which methods there are.
+/// Facts that determine the available methods.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
     /// How it is attached.
@@ -24,9 +24,9 @@ pub struct Facts {
     pub zeroes_max: Bytes,
     /// Kind of a card (`device/type`): `MMC` for an eMMC, `SD`.
     pub card: Option<String>,
-    /// What an NVMe drive says.
+    /// Facts reported by an NVMe drive.
     pub nvme: Option<NvmeFacts>,
-    /// What an ATA drive says.
+    /// Capabilities reported by an ATA drive.
     pub ata: Option<AtaCapabilities>,
     /// Why a drive that has commands of its own was not asked.
     pub unasked: Option<String>,
@@ -34,7 +34,7 @@ pub struct Facts {
     pub others: Vec<String>,
 }
 
-/// What an NVMe drive says of what it can do.
+/// Capabilities reported by an NVMe drive.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NvmeFacts {
     /// Identify controller.
@@ -45,7 +45,7 @@ pub struct NvmeFacts {
     pub sanitize: Option<NvmeSanitize>,
 }
 
-/// Which of several forms of a method is wanted.
+/// Preferred variants of the methods that have several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wishes {
     /// Of NVMe Format.
@@ -61,13 +61,13 @@ pub struct Capability {
     pub method: Method,
     /// True when it can be used here.
     pub can: bool,
-    /// What tells that, or what is in its way.
+    /// Evidence that it can be used, or the obstacle.
     pub why: String,
     /// True when `auto` may choose it.
     pub is_automatic: bool,
-    /// What it would empty besides the target, by name.
+    /// Names of the other namespaces that it would empty.
     pub touches: Vec<String>,
-    /// What reading shows where it was done.
+    /// Content expected when reading back.
     pub promise: Promise,
 }
 
@@ -386,7 +386,7 @@ mod tests {
         assert!(of(ata, Bus::Ata).why.contains("block erase"), "sanitizing is frozen by itself");
     }
 
-    // What `auto` may not choose must be said with its price, and what was asked for must not be exchanged.
+    // A method that `auto` may not choose is listed with its cost, and a requested one is never replaced by another.
     #[test]
     fn a_method_is_chosen_or_its_absence_explained() {
         let facts = Facts { discard_max: Bytes::gib(2), ..Facts::default() };

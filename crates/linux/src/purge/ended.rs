@@ -25,9 +25,9 @@ pub enum Status {
 pub struct Ended {
     /// How.
     pub status: Status,
-    /// What was done and what was not, in a sentence without a full stop.
+    /// Summary of what was done and what was not, without a full stop.
     pub words: String,
-    /// What to do now, or how to see how far the drive is; empty when there is nothing to be done.
+    /// Next step for the user, or how to see the drive's progress; empty when there is nothing to do.
     pub next: String,
     /// Share that was done, 0 to 1, where it is known.
     pub done_share: Option<f64>,

@@ -1,4 +1,4 @@
-//! What a command for one NVMe namespace may reach besides it.
+//! Other namespaces that a command for one NVMe namespace may affect.
 
 use std::path::PathBuf;
 

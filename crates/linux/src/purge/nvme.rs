@@ -63,7 +63,7 @@ impl FromStr for SecureErase {
     }
 }
 
-/// What Sanitize does (SANACT).
+/// Action of Sanitize (SANACT).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sanitizing {
@@ -91,7 +91,7 @@ impl Sanitizing {
         }
     }
 
-    /// What the drive estimated for it, in seconds.
+    /// Returns the drive's estimate of its duration, in seconds.
     pub fn estimate(self, log: &NvmeSanitize) -> Option<u32> {
         match self {
             Sanitizing::Block => log.block_seconds,

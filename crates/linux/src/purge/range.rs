@@ -21,7 +21,7 @@ const FIRST_BYTES: u64 = 64 << 20;
 /// The longest slice. Drives take discards of 4 GiB and less at a time; the kernel splits what is longer.
 const SLICE_BYTES_MAX: u64 = 64 << 30;
 
-/// What is to be gone over.
+/// Range to be swept.
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep {
     /// Its length.
@@ -33,7 +33,7 @@ pub struct Sweep {
 /// Why a slice failed.
 #[derive(Debug)]
 pub struct RangeFailure {
-    /// Where the slice began.
+    /// Offset of the slice.
     pub at: Bytes,
     /// The kernel's answer.
     pub source: io::Error,
@@ -86,14 +86,14 @@ pub fn whole_device(file: &File, method: Method, of: Sweep, patience: &mut Patie
     let swept = sweep(of, patience, &mut now, &mut |offset, len| {
         syscalls::block_range(file, call, offset, len)
     });
-    // What was zeroed by writing may still be in a cache. A drive that fails here has not kept it.
+    // Zeros that were written may still be in a cache. A drive that fails here has not stored them.
     let swept = swept.and_then(|done| {
         file.sync_all().map(|()| done).map_err(|source| RangeFailure { at: done, source })
     });
     ended(method, of.size, swept, patience.is_over())
 }
 
-/// What is to be said of a sweep over `size` bytes; `why` is why it was not waited for, when it was not.
+/// Result of a sweep over `size` bytes; `why` is the reason for not waiting until its end, if any.
 fn ended(
     method: Method,
     size: Bytes,

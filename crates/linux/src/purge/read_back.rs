@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Strata of the whole, with a place in each.
 pub const STRATA: u64 = 512;
 
-/// What is read at a place, at least.
+/// Minimum length read at a place.
 pub const PLACE_BYTES: u64 = 4096;
 
 /// Both ends are read in full for this long.
@@ -23,7 +23,7 @@ const CONFIDENCE: f64 = 0.95;
 /// A place, in bytes from the beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Where it begins.
+    /// Offset of its first byte.
     pub offset: Bytes,
     /// Its length.
     pub len: Bytes,
@@ -63,7 +63,7 @@ fn next(state: &mut u64) -> u64 {
     mixed ^ mixed >> 31
 }
 
-/// What a place read as.
+/// Content read at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Nothing but this byte, 00h or FFh.
@@ -94,7 +94,7 @@ pub fn look(
     places.iter().map(one).collect()
 }
 
-/// What a method says of what is read afterwards.
+/// Content that a method promises for reads after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Promise {
@@ -106,11 +106,11 @@ pub enum Promise {
     Nothing,
 }
 
-/// What reading back shows.
+/// Verdict of reading back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// What was there reads as something else.
+    /// Old data reads as something else.
     Proven,
     /// Something reads as it did before, or not as the method promises.
     Refuted,
@@ -129,7 +129,7 @@ pub struct ReadBack {
     pub held_data_before: usize,
     /// Those of them that read as before.
     pub kept: usize,
-    /// Where the first of those lies.
+    /// Offset of the first of those.
     pub first_kept_at: Option<Bytes>,
     /// Those that read as zeros now.
     pub zeros: usize,
@@ -142,7 +142,7 @@ pub struct ReadBack {
     /// Largest share, where none was kept, of the whole drive that may have been, at 95% confidence, by the places
     /// drawn at random that held data.
     pub kept_share_max: Option<f64>,
-    /// What that shows.
+    /// Verdict on these counts.
     pub verdict: Verdict,
     /// Why.
     pub reason: String,

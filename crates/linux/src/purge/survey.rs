@@ -1,4 +1,4 @@
-//! What a drive is and offers, found out without changing anything.
+//! Identity and capabilities of a drive, read without changing anything.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -25,13 +25,13 @@ pub struct Surveyed {
     pub path: PathBuf,
     /// Its number.
     pub number: DevNo,
-    /// Who it is.
+    /// Identity.
     pub identity: Identity,
-    /// What decides the methods.
+    /// Facts that determine the methods.
     pub facts: Facts,
     /// The methods.
     pub capabilities: Vec<Capability>,
-    /// What it says of itself, where it could be asked.
+    /// Health that it reports, if it could be queried.
     pub health: Option<Health>,
     /// The other namespaces of its subsystem.
     pub others: Vec<Neighbour>,
@@ -118,7 +118,7 @@ pub fn survey(roots: &Roots, path: &Path, wishes: Wishes) -> Result<Surveyed, Su
     })
 }
 
-/// What a drive said.
+/// Answers of a drive.
 #[derive(Default)]
 struct Asked {
     health: Option<Health>,
@@ -166,8 +166,8 @@ fn ask(roots: &Roots, disk: &BlockNode) -> Asked {
     }
 }
 
-/// What a drive says of itself, asked through a descriptor that is open already, such as the permit's; nothing of a
-/// drive that has no commands of its own.
+/// Returns the health of a drive, read through a descriptor that is already open, such as the permit's; `None` for a
+/// drive without commands of its own.
 pub fn health_by(roots: &Roots, name: &str, device: &mut Device) -> Option<Health> {
     let subject = Subject::find(roots, name)?;
     subject.protocol()?;

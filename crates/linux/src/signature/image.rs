@@ -1,4 +1,4 @@
-//! What is probed for signatures.
+//! Device or file that is probed for signatures.
 
 use std::io;
 
@@ -7,7 +7,7 @@ const HEAD: u64 = 512 << 10;
 /// Read at once from the end: backup tables, RAID superblocks, the last labels of ZFS.
 const TAIL: u64 = 1 << 20;
 
-/// What is probed, with its two ends in memory.
+/// Device or file that is probed, with its two ends in memory.
 pub(super) struct Image<'a> {
     pub size: u64,
     head: Vec<u8>,

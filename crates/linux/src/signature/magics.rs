@@ -5,16 +5,16 @@ use std::io;
 use super::image::Image;
 use super::usage::Usage;
 
-/// Where a magic number lies.
+/// Position of a magic number.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum At {
     /// From the beginning, in bytes.
     Start(u64),
     /// Before the end, in bytes.
     End(u64),
-    /// Where md looks for a superblock of version 0.90.
+    /// Offset of an md superblock of version 0.90.
     Md090,
-    /// Where md looks for a superblock of version 1.0.
+    /// Offset of an md superblock of version 1.0.
     Md10,
 }
 

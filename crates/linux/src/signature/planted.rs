@@ -48,7 +48,7 @@ impl Planted {
         image
     }
 
-    /// What the gate wants to be named.
+    /// Name of the hazard that the gate requires to be allowed.
     fn hazard(&self) -> String {
         match self.usage {
             Usage::Table => "partitions".to_owned(),
@@ -83,7 +83,7 @@ impl Planted {
     }
 }
 
-/// What each kind's magic number alone does not prove.
+/// Adds the bytes that each kind needs besides its magic number.
 fn confirmed(planted: Planted) -> Planted {
     let at = planted.parts[0].0;
     match (planted.kind, at) {

@@ -1,8 +1,8 @@
-//! What signatures stand for.
+//! Kinds of content that signatures mark.
 
 use serde::Serialize;
 
-/// What a signature stands for.
+/// Kind of content that a signature marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Usage {

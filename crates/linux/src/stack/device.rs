@@ -79,7 +79,7 @@ fn is_block(meta: &fs::Metadata) -> bool {
     meta.file_type().is_block_device()
 }
 
-/// What sort of device this is, by the directories that its driver keeps in sysfs.
+/// Returns the kind of a device, by the directories that its driver keeps in sysfs.
 pub(crate) fn kind_of(node: &BlockNode) -> &'static str {
     let by_driver = [("dm", "dm"), ("md", "md"), ("bcache", "bcache"), ("mm_stat", "zram")];
     match by_driver.iter().find(|(marker, _)| node.has(marker)) {
@@ -128,13 +128,13 @@ fn queue_attributes(node: &BlockNode) -> Attributes {
     attributes
 }
 
-/// What a disk is to bcache: only the cache has buckets to tell of (kernel: `Documentation/admin-guide/bcache.rst`).
+/// Role of a disk in bcache: only the cache has bucket statistics (kernel: `Documentation/admin-guide/bcache.rst`).
 fn bcache_role(node: &BlockNode) -> Option<&'static str> {
     let member = node.has("bcache") && kind_of(node) != "bcache";
     member.then(|| if node.has("bcache/priority_stats") { "cache" } else { "backing" })
 }
 
-/// What a device without anything under it keeps its data in, and a remark where that is not plain.
+/// Medium of a device with no device under it, and a remark when the medium is not obvious.
 pub(crate) fn medium_of(roots: &Roots, node: &BlockNode) -> (Medium, Option<&'static str>) {
     let driver = node.driver(roots).unwrap_or_default();
     let kind = kind_of(node);

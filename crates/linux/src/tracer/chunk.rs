@@ -1,4 +1,4 @@
-//! What goes from the thread that reads the kernel's buffers to the one that makes events of it.
+//! Data passed from the thread that reads the kernel's buffers to the one that decodes it into events.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use block::Nanos;
 use block::trace::{TraceEvent, TraceNote};
 
-/// What one look at all buffers found.
+/// Data found in one pass over all buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
     /// Everything recorded before this instant and not lost is in this chunk or an earlier one, but for what was
@@ -14,7 +14,7 @@ pub(crate) struct Chunk {
     pub until: Nanos,
     /// Bytes of all CPUs.
     pub data: Vec<u8>,
-    /// Which part is of which CPU: a page, or a stretch of a stream.
+    /// CPU of each part: a page, or a stretch of a stream.
     pub parts: Vec<(u32, Range<usize>)>,
     /// Events lost since the last chunk, by CPU where that is known.
     pub lost: Vec<(Option<u32>, u64)>,
@@ -66,7 +66,7 @@ impl Chunk {
     }
 }
 
-/// What a decoder makes of a chunk.
+/// Output of a decoder.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
     /// Events, those of one CPU in their order.

@@ -43,8 +43,8 @@ impl Claim {
         Ok(is_there.then(|| Claim { file, path: path.to_owned() }))
     }
 
-    /// What the dead have left in `dir`, under names that begin with `prefix`: the rest of the name, what it says, and
-    /// the note itself, which is ours now.
+    /// Takes over the notes of dead processes in `dir`, with names that begin with `prefix`: the rest of each name, its
+    /// text, and the note itself, which is ours now.
     pub(crate) fn of_the_dead(dir: &Path, prefix: &str) -> Vec<(String, String, Claim)> {
         let names = crate::sysfs::names_in(dir).into_iter();
         let dead = names.filter_map(|name| {

@@ -12,7 +12,7 @@ pub struct Collector {
     events_max: usize,
 }
 
-/// What was recorded.
+/// Recording in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
     /// Events in the order of their time.
@@ -29,7 +29,7 @@ impl Collector {
         Collector { kept: Collected::default(), events_max }
     }
 
-    /// What was kept.
+    /// Returns the recording.
     pub fn finish(self) -> Collected {
         self.kept
     }
@@ -49,8 +49,8 @@ impl TraceSink for Collector {
     }
 }
 
-/// What `subjects` are asked to do while `work` goes on, in memory, up to `events_max` events. `work` may mark its
-/// phases by the tracer it is given.
+/// Records the I/O to `subjects` while `work` runs, in memory, up to `events_max` events. `work` may mark its phases
+/// with the tracer that it receives.
 ///
 /// # Errors
 /// Those of [`super::start`]; `work` is not begun then.

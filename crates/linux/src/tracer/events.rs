@@ -44,7 +44,7 @@ const EVENTS: [(&str, Action); 17] = [
     ("block_rq_remap", Action::Remap),
 ];
 
-/// What cannot be done without: a recording without one of these is none.
+/// Required tracepoints: without any one of these a recording is useless.
 const NEEDED: [&str; 3] = ["block_bio_queue", "block_rq_issue", "block_rq_complete"];
 
 /// One tracepoint of this kernel.
@@ -58,7 +58,7 @@ pub(crate) struct Tracepoint {
     record: Record,
 }
 
-/// Where a record has what.
+/// Layout of a record.
 #[derive(Clone, Debug)]
 struct Record {
     action: Action,
@@ -140,13 +140,13 @@ fn tracepoint(
     Some(Tracepoint { name, filter, id: format.id?, record })
 }
 
-/// What the kernel is to record: `dev == 7340032 || dev == 8388608 && (sector >= 2048 && sector < 4096)`.
+/// Returns the kernel's filter: `dev == 7340032 || dev == 8388608 && (sector >= 2048 && sector < 4096)`.
 fn filter(record: &Record, subjects: &Subjects) -> String {
     let one = |subject: &super::subject::Subject| {
         let dev = subject.disk.0;
         match subject.sectors {
             None => format!("(dev == {dev})"),
-            // What addresses nothing reaches the whole disk, and so each partition.
+            // An I/O that addresses nothing reaches the whole disk, and so each partition.
             Some((start, end)) => {
                 let nothing = record.nr_sector.map_or("", |_| "nr_sector == 0 || ");
                 format!("(dev == {dev} && ({nothing}(sector >= {start} && sector < {end})))")
@@ -292,7 +292,7 @@ fn event(
     let sector = number(record.sector)?.unwrap_or(0);
     // A request of its own for a flush has no sector, and its completion says so with all bits set.
     let sector = if sector == NOWHERE { 0 } else { sector };
-    // What tells no length does so at an address all the same.
+    // An event without a length still has an address.
     let span = if record.nr_sector.is_some() { sectors } else { 1 };
     let Some((device, sector)) = subjects.place(disk, sector, span) else { return Some(None) };
     event.device = device;

@@ -1,4 +1,4 @@
-//! What the back ends have in common: a feed is read on one thread, its decoder works on another.
+//! Interface common to the back ends: one thread reads a feed, another runs its decoder.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What an event's record looks like, read from its `format` file: the layout is the kernel's own affair and changes.
+//! Layout of an event's record, read from its `format` file: it is internal to the kernel and changes.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -7,7 +7,7 @@ use std::path::Path;
 /// Longest file that tells a layout.
 const TEXT_MAX: usize = 64 << 10;
 
-/// Where a field lies in a record.
+/// Position of a field in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     /// First byte.

@@ -29,7 +29,7 @@ use crate::sysfs::read_text;
 const CLAIM: &str = "blk-tracer";
 /// Read at a time; the kernel hands out two pages at most.
 const READ_BYTES: usize = 64 << 10;
-/// What of tracefs is set, apart from the tracer itself, and put back.
+/// Files of tracefs that are set, apart from the tracer itself, and restored.
 const SET: [&str; 6] = [
     "trace_clock",
     "buffer_size_kb",
@@ -38,8 +38,8 @@ const SET: [&str; 6] = [
     "options/context-info",
     "tracing_on",
 ];
-/// What says that it is ours: set before all else and put back after all else, so that whoever finds it knows that the
-/// rest is to be put back.
+/// File that marks the tracer as ours: set before all else and restored after all else, so that a process that
+/// finds it knows that the rest must be restored.
 const TRACER: &str = "current_tracer";
 
 /// Starts recording `subjects` into buffers of `buffer` for each CPU.
@@ -123,7 +123,7 @@ fn set_up(tracefs: &Path, buffer: Bytes, enables: &[PathBuf]) -> Result<(), Stri
         (TRACER, "blk"),
         ("trace_clock", "mono"),
         ("buffer_size_kb", size.as_str()),
-        // What comes to a full buffer is lost and counted, and no text about it stands in the pipe.
+        // Events that find the buffer full are lost and counted, and no text about them appears in the pipe.
         ("options/overwrite", "0"),
         ("options/bin", "1"),
         // Without the task's name and the time in text before each record.
@@ -140,7 +140,7 @@ fn set_up(tracefs: &Path, buffer: Bytes, enables: &[PathBuf]) -> Result<(), Stri
     Ok(())
 }
 
-/// What it takes to put everything back. Done when dropped.
+/// Settings to restore. Restored when dropped.
 #[derive(Debug)]
 struct Undo {
     tracefs: PathBuf,
@@ -197,7 +197,7 @@ fn undo(tracefs: &Path, sys: &Path, text: &str) -> bool {
     write(&tracefs.join(TRACER), "nop").is_ok()
 }
 
-/// What of a control file is in force: `[local] global counter`, `7 (expanded: 1408)`, `0`.
+/// Returns the value in force in a control file: `[local] global counter`, `7 (expanded: 1408)`, `0`.
 fn chosen(told: &str) -> &str {
     let bracket = told.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     let expanded = told.split_once("expanded:").and_then(|(_, rest)| rest.split_once(')'));

@@ -102,7 +102,7 @@ impl fmt::Display for Backend {
 /// A back end that was not used, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unused {
-    /// Which.
+    /// The back end.
     pub backend: Backend,
     /// Why: a sentence.
     pub why: String,
@@ -116,14 +116,14 @@ pub struct Options {
     /// Buffer of each CPU; `None` for one that lasts for 1.5 seconds at 100,000 events a second, or less where there
     /// are so many CPUs that all of them together would take more than 256 MiB.
     pub buffer: Option<Bytes>,
-    /// Where the kernel's tracers are.
+    /// Directories of the kernel's tracers.
     pub roots: TracerRoots,
 }
 
 /// Why nothing is recorded.
 #[derive(Debug, Error)]
 pub enum TracerError {
-    /// What was named cannot be traced.
+    /// The named subject cannot be traced.
     #[error(transparent)]
     Subject(#[from] SubjectError),
     /// No back end can be used.
@@ -151,7 +151,7 @@ pub struct Tracer<S> {
     removed: Vec<String>,
 }
 
-/// What became of a recording.
+/// Summary of a recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Recorded {
     /// The back end that was used.
@@ -168,9 +168,9 @@ pub struct Recorded {
     pub late: u64,
     /// Buffer of each CPU.
     pub buffer: Bytes,
-    /// What recorders that died had left in the kernel, and was removed before this one began.
+    /// Leftovers of dead recorders in the kernel, removed before this one began.
     pub removed: Vec<String>,
-    /// What ended the recording before it was asked to.
+    /// Failure that ended the recording early.
     pub fault: Option<String>,
 }
 

@@ -27,7 +27,7 @@ const MISSED_STORED: u64 = 1 << 30;
 /// Time that an instant (type 31) does not tell: its upper bits, which are the page's.
 const STAMP_UPPER: u64 = !((1 << 59) - 1);
 
-/// Where a page has what.
+/// Layout of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageLayout {
     commit: usize,
@@ -58,7 +58,7 @@ impl PageLayout {
     }
 }
 
-/// What a page holds, step by step.
+/// Reader of a page, event by event.
 #[derive(Clone, Debug)]
 pub(crate) struct Page<'a> {
     data: &'a [u8],
@@ -73,7 +73,7 @@ pub(crate) struct Page<'a> {
 pub(crate) struct Entry<'a> {
     /// When, on the ring buffer's clock, in nanoseconds.
     pub time: u64,
-    /// What the event says; padded to 4 bytes.
+    /// Data of the event, padded to 4 bytes.
     pub data: &'a [u8],
 }
 
@@ -166,7 +166,7 @@ impl<'a> Page<'a> {
         Ok(None)
     }
 
-    /// Where the event ends whose length, told in the word behind its header, is `length`.
+    /// Returns the end offset of an event with `length` in the word behind its header.
     fn behind(&self, length: u32) -> Result<usize, Broken> {
         let end = self.at + 4 + (length as usize).next_multiple_of(4);
         if length < 4 || end > self.data.len() { Err(Broken) } else { Ok(end) }

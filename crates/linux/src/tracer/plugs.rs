@@ -1,14 +1,14 @@
-//! Which device a plug or an unplug belongs to.
+//! Assignment of plugs and unplugs to devices.
 //!
 //! The tracepoints `block_plug` and `block_unplug` name a task, a count and no device, and a filter cannot tell them
 //! apart: those of all devices come. But the kernel's order of events (`block/blk-mq.c`) decides:
 //!
-//! - A task plugs when it has just been given a request that nobody of its own waits before: P follows the G of that
-//!   request, and of that task nothing but what goes on with older requests comes in between. When the G was of
-//!   another device, it was not recorded, and nothing of ours is left that the P could belong to.
+//! - A task plugs when it has just been given a request and none of its own was waiting: P follows the G of that
+//!   request, and in between the task only has events of older requests. When the G was of another device, it was
+//!   not recorded, and no G of ours is left that the P could belong to.
 //! - A task unplugs one queue at a time, and then gives that queue its requests: I, M or D of one of them is the
-//!   task's next event. When it is not, the queue is not ours. Nor is it when the task was not given as many requests
-//!   as it lets go: a worker of the kernel unplugs other devices, and issues to ours what others were given.
+//!   task's next event. If it is not, the queue is not ours. Nor is it when the task was given fewer requests than
+//!   it lets go: a worker of the kernel unplugs other devices, and issues to ours what others were given.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(told(&events).iter().filter(|(_, action, _)| *action == P).count(), 2);
     }
 
-    // What belongs to devices that are not traced is left out, and nothing else is.
+    // Events of devices that are not traced are left out, and no others.
     #[test]
     fn plugs_of_others_are_left_out() {
         let events = [

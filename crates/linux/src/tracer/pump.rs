@@ -32,7 +32,7 @@ const BATCH: usize = 4096;
 /// How long a writer in the kernel is given to finish what it began before the recording was halted.
 const SETTLE: Duration = Duration::from_millis(2);
 
-/// What both threads and their owner look at.
+/// State shared by both threads and their owner.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     stop: AtomicBool,
@@ -44,7 +44,7 @@ pub(crate) struct Shared {
     pub(crate) lost: AtomicU64,
 }
 
-/// What is left of a recording.
+/// Result of the thread that feeds the sink.
 #[derive(Debug)]
 pub(crate) struct Worked<S> {
     pub sink: S,
@@ -181,7 +181,7 @@ fn read(mut feed: Box<dyn Feed>, shared: &Shared, to: &Sender<Chunk>) -> Option<
             Err(error) => return Some(format!("the tracer cannot be read any more: {error}")),
         };
         if more {
-            // What is left in the buffers may be as old as the last chunk that was complete.
+            // Data left in the buffers may be as old as the last chunk that was complete.
             chunk.until = complete;
         }
         complete = chunk.until;

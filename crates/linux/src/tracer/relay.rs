@@ -230,7 +230,7 @@ fn refusal(disk: &str, error: &io::Error) -> String {
     }
 }
 
-/// Which session it is whose files are in `dir`.
+/// Identity of the session whose files are in `dir`.
 fn identity(dir: &Path) -> Option<String> {
     let meta = fs::metadata(dir.join(DROPPED)).ok()?;
     Some(format!("{} {}.{:09}\n", meta.ino(), meta.ctime(), meta.ctime_nsec()))

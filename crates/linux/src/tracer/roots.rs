@@ -1,4 +1,4 @@
-//! Where the kernel's tracers are, and whose.
+//! Directories of the kernel's tracers, and of the notes on their owners.
 
 use std::path::PathBuf;
 
@@ -8,18 +8,18 @@ use crate::sysfs::Roots;
 /// Directories that the tracers use. A test may put others in their place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracerRoots {
-    /// What is told of devices.
+    /// Directories that describe devices.
     pub devices: Roots,
-    /// Where tracefs is mounted (`/sys/kernel/tracing`).
+    /// Mount point of tracefs (`/sys/kernel/tracing`).
     pub tracefs: PathBuf,
-    /// Where debugfs is mounted (`/sys/kernel/debug`).
+    /// Mount point of debugfs (`/sys/kernel/debug`).
     pub debugfs: PathBuf,
-    /// Where it is noted which tracers are ours, for whoever cleans up after us (`/run/drivescope`).
+    /// Directory of notes on the tracers that are ours, for cleaning up (`/run/drivescope`).
     pub run: PathBuf,
 }
 
 impl TracerRoots {
-    /// Where they are mounted on this machine, or where they would be.
+    /// Returns the mount points on this machine, or the usual ones if they are not mounted.
     pub fn here() -> TracerRoots {
         let devices = Roots::default();
         let mounts = mounts::own(&devices);

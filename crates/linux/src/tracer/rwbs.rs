@@ -1,4 +1,4 @@
-//! What the letters of a block tracepoint's `rwbs` say (`blk_fill_rwbs` of `kernel/trace/blktrace.c`).
+//! Meaning of the letters in a block tracepoint's `rwbs` (`blk_fill_rwbs` of `kernel/trace/blktrace.c`).
 //!
 //! An optional `F` (flush first), one operation (`W`, `WZ`, `D`, `DE`, `R`, `F`, `ZA`, `ZR`, `ZRA`, `ZF`, `ZO`, `ZC`,
 //! `N`), then any of `F` (force unit access), `A` (read ahead), `S` (sync), `M` (metadata), `U` or `a` (atomic).
@@ -7,8 +7,8 @@ use std::ops::BitOr as _;
 
 use block::trace::Traits;
 
-/// What the letters of `rwbs` say, up to its first zero. `sectors` is the length of the I/O: `N` is a command passed
-/// through when it addresses nothing, and zeroes to be written (of which kernels before 6.19 have no letter) otherwise.
+/// Decodes the letters of `rwbs`, up to its first zero. `sectors` is the length of the I/O: `N` is a command passed
+/// through when it addresses nothing, and zeroes to be written otherwise (kernels before 6.19 have no letter for them).
 pub(crate) fn traits(rwbs: &[u8], sectors: u64) -> Traits {
     let end = rwbs.iter().position(|&letter| letter == 0).unwrap_or(rwbs.len());
     let mut letters = &rwbs[..end];

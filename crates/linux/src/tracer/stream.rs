@@ -17,7 +17,7 @@ const RECORD_BYTES_MAX: usize = V2_BYTES + u16::MAX as usize;
 #[derive(Debug)]
 pub(crate) struct Streams {
     subjects: Subjects,
-    /// What is left of each stream: the beginning of a record whose end has not come.
+    /// Remainder of each stream: the beginning of a record whose end has not come.
     rest: HashMap<u32, Vec<u8>>,
 }
 
@@ -81,7 +81,7 @@ impl Decode for Streams {
 fn place(event: TraceEvent, subjects: &Subjects) -> Option<TraceEvent> {
     let sectors = u64::from(event.bytes.div_ceil(512));
     let is_plug = matches!(event.action, Action::Plug | Action::Unplug | Action::UnplugTimer);
-    // What a flush has no sector of, some say with all bits set.
+    // Some flushes, which have no sector, report one with all bits set.
     let sector = if event.sector == u64::MAX || is_plug { 0 } else { event.sector };
     let (device, sector) = subjects.place(event.device, sector, sectors)?;
     let extra = match event.extra {

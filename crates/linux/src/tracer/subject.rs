@@ -1,4 +1,4 @@
-//! What is traced: disks and partitions, and how the events of a disk are told apart among them.
+//! Devices to trace: disks and partitions, and how the events of a disk are divided among them.
 
 use std::path::{Path, PathBuf};
 
@@ -49,7 +49,7 @@ pub enum SubjectError {
     NoDevice {
         /// As the user named it.
         path: PathBuf,
-        /// What it is instead.
+        /// Reason why no device was found.
         why: String,
     },
     /// Two of the devices have sectors in common.
@@ -168,7 +168,7 @@ impl Subjects {
         })
     }
 
-    /// Where `sector` of the disk is counted from on `device`: the second half of a split, say.
+    /// Converts `sector` of the disk to a sector of `device`: the second half of a split, say.
     pub(crate) fn relative(&self, device: DeviceNumber, sector: u64) -> u64 {
         let start = self.0.iter().find(|subject| subject.number == device).and_then(|s| s.sectors);
         sector.saturating_sub(start.map_or(0, |(start, _)| start))

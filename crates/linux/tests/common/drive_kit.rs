@@ -1,5 +1,5 @@
-//! What the tests of real drives share: files and loop devices that go away again, content that
-//! tells where it belongs, and a loop that keeps a drive busy and checks what it answers.
+//! Helpers of the tests of real drives: files and loop devices that are removed again, content that
+//! shows its offset, and a loop that keeps a drive busy and checks its answers.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::collections::VecDeque;
@@ -117,7 +117,7 @@ impl Pattern {
         (offset.wrapping_add(self.0 << 40)).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes()
     }
 
-    /// Where `data`, read at `offset`, first differs from what this pattern wrote there.
+    /// Returns the offset at which `data`, read at `offset`, first differs from this pattern.
     pub fn mismatch(self, offset: Bytes, data: &[u8]) -> Option<u64> {
         let at = |(i, word): (usize, &[u8])| {
             let place = offset.0 + 8 * i as u64;
@@ -170,7 +170,7 @@ pub fn setup<'a>(
     LaneSetup { depth, block_bytes_max: Bytes(block), payload, ..LaneSetup::default() }
 }
 
-/// What [`pump`] saw.
+/// Counts of [`pump`].
 #[derive(Default, Debug, PartialEq, Eq)]
 pub struct Counts {
     pub submitted: usize,

@@ -19,12 +19,12 @@ pub struct Fake {
 /// Sense data of a command that is not known.
 pub const UNKNOWN: [u8; 18] = [0x70, 0, 5, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0];
 
-/// What a drive answers to a SCSI command that it does not know.
+/// A drive's answer to a SCSI command that it does not support.
 pub fn unknown() -> ScsiAnswer {
     ScsiAnswer { status: 2, sense: UNKNOWN.to_vec(), transferred: 0 }
 }
 
-/// What comes of an ATA command that ended with these registers.
+/// Answer to an ATA command that ended with these registers.
 pub fn registers(status: u8, error: u8, count: u8, lba: u32) -> ScsiAnswer {
     let [low, middle, high, _] = lba.to_le_bytes();
     let mut sense = vec![0x72, 1, 0, 0x1d, 0, 0, 0, 14, 9, 12, 0, error, 0, count];
@@ -48,7 +48,7 @@ impl Fake {
         Fake { nvme: Box::new(|_| Err(1)), scsi: Box::new(answers), asked: Arc::default() }
     }
 
-    /// What it was asked so far, by the commands' names; stays when the drive is given away.
+    /// Names of the commands sent so far; still available when the drive is given away.
     pub fn asked(&self) -> Arc<Mutex<Vec<String>>> {
         Arc::clone(&self.asked)
     }

@@ -282,7 +282,7 @@ impl Drop for Mounted {
             let mut command = Command::new("umount");
             command.arg(flag).arg(self.dir.path()).output().is_ok_and(|o| o.status.success())
         };
-        // Whoever looks at all mounts may hold it for a moment.
+        // A program that looks at all mounts may hold it for a moment.
         for _ in 0..100 {
             if umount("-q") {
                 return;

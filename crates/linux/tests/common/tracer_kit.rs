@@ -1,4 +1,4 @@
-//! What the tests of recorders share.
+//! Helpers of the tests of recorders.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::fmt::Debug;

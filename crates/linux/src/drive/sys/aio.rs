@@ -59,7 +59,7 @@ const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
 const FDSYNC: u16 = 3;
 
-/// What the kernel is asked to do with a slot.
+/// Operation that the kernel performs on a slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Command {
     /// Transfer into the slot's buffer.

@@ -1,4 +1,4 @@
-//! What a ring can be asked for, in its own form and in the kernel's.
+//! Commands of a ring, in its own form and in the kernel's.
 
 use block::Bytes;
 use io_uring::{opcode, squeue, types};
@@ -6,7 +6,7 @@ use io_uring::{opcode, squeue, types};
 /// `BLOCK_URING_CMD_DISCARD`, `_IO(0x12, 0)` in `<linux/blkdev.h>`, Linux 6.12.
 const BLOCK_DISCARD: u32 = 0x1200;
 
-/// What the ring is asked to do with a slot.
+/// Operation that the ring performs on a slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Command {
     /// Transfer into the slot's buffer.

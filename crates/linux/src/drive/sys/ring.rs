@@ -216,8 +216,8 @@ impl<'a> Ring<'a> {
         Ok(())
     }
 
-    /// What ends a wait from `now` to `until` if nothing completes: a timeout to be given along, or none,
-    /// when the alarm rings by then.
+    /// Returns the timeout to pass with a wait from `now` to `until`; `None` when the wait has no limit, or
+    /// the alarm goes off by then.
     #[inline]
     fn limit(&mut self, now: Time, until: Time) -> Option<Nanos> {
         if until == Time::NEVER || self.alarm.due == Some(until) {

@@ -37,9 +37,9 @@ pub(crate) enum Misuse {
 /// A buffer that is the kernel's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lent {
-    /// Where it begins.
+    /// Address of its first byte.
     pub address: *mut u8,
-    /// Which of [`Slots::iovecs`] it is.
+    /// Index into [`Slots::iovecs`].
     pub index: u16,
 }
 
@@ -59,13 +59,13 @@ pub(crate) struct Slots {
     first: NonNull<u8>,
     /// The longest transfer.
     stride: usize,
-    /// What places are multiples of.
+    /// Length of a unit of places.
     unit: usize,
-    /// Where each slot's buffer is.
+    /// Place of each slot's buffer.
     places: Box<[Place]>,
-    /// Where the one is that is no slot's.
+    /// Place of the spare buffer, which belongs to no slot.
     spare: Option<Place>,
-    /// Where places come from, when they are not the slots' for good.
+    /// Allocator of places, when slots do not own theirs permanently.
     shelf: Option<Shelf>,
     /// Length of one buffer as it is registered with the kernel, and of all.
     registered: usize,
@@ -357,7 +357,7 @@ impl Slots {
         (before != FREE).then_some(Time(before))
     }
 
-    /// Where the buffers are, for registering them with the kernel.
+    /// Returns the memory of the buffers, for registering it with the kernel.
     pub fn iovecs(&self) -> Vec<libc::iovec> {
         let starts = (0..self.total).step_by(self.registered);
         // SAFETY: each start is within the mapping.

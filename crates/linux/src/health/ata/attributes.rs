@@ -51,7 +51,7 @@ fn attribute(entry: &[u8], threshold: Option<u8>) -> AtaAttribute {
     }
 }
 
-/// What most vendors mean by a number. Where they do not agree, the name says whose or how.
+/// Name of an attribute as most vendors use its number. If they disagree, the name gives the vendor or alternatives.
 fn name(id: u8) -> Option<&'static str> {
     Some(match id {
         1 => "read error rate",

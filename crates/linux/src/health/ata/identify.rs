@@ -5,7 +5,7 @@ use block::health::{AtaCapabilities, AtaSanitize, AtaSecurity, Rotation};
 
 use crate::health::bytes::{text, u16_le};
 
-/// What IDENTIFY DEVICE says, as far as it is of use here.
+/// Fields of IDENTIFY DEVICE that are used here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AtaIdentity {
     /// Words 27 to 46.

@@ -58,9 +58,9 @@ pub enum TraceError {
     Form {
         /// The file.
         path: PathBuf,
-        /// Where in it, from 1.
+        /// Line number in it, from 1.
         line: usize,
-        /// What is wrong, and what would be right.
+        /// Description of the error, and of the expected form.
         why: String,
     },
 }
@@ -78,16 +78,16 @@ enum Sent {
     Scsi { cdb: Vec<u8> },
 }
 
-/// Which way data went, and how much.
+/// Direction and length of a command's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Carried {
     None,
     In(usize),
-    /// What was sent, of this length.
+    /// Data that was sent, of this length.
     Out(usize, Pieces),
 }
 
-/// What came back.
+/// Result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Came {
     Nvme { status: u16, result: u32 },
@@ -101,7 +101,7 @@ enum Came {
 struct Pieces(Vec<(usize, Vec<u8>)>);
 
 impl Pieces {
-    /// Where the last piece ends.
+    /// End offset of the last piece.
     fn end(&self) -> usize {
         self.0.last().map_or(0, |(at, bytes)| at + bytes.len())
     }
@@ -136,7 +136,7 @@ impl Pieces {
 /// One command with its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Exchange {
-    /// Where the command stands, from 1.
+    /// Line number of the command, from 1.
     line: usize,
     sent: Sent,
     carried: Carried,

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{Came, Carried, DATA_BYTES_MAX, Exchange, MAGIC, Pieces, Sent, TraceError, VERSION};
 use crate::passthrough::ioctl::SENSE_BYTES_MAX;
 
-/// What a file holds.
+/// Contents of a recording.
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) device: String,

@@ -21,7 +21,7 @@ pub struct Playback {
     protocol: String,
     namespace: Option<u32>,
     exchanges: VecDeque<Exchange>,
-    /// Where the last exchange stood.
+    /// Line number of the last exchange.
     line: usize,
 }
 

@@ -80,7 +80,7 @@ impl<C: Commands, W: Write + Send> Recorder<C, W> {
         self.data(data);
     }
 
-    /// What did not reach the drive.
+    /// Records the result of a command that failed.
     fn failure(&mut self, error: &CommandError) {
         let came = match error {
             CommandError::Transport { host, driver, .. } => {

@@ -309,7 +309,7 @@ fn the_kernel_is_asked_for_what_the_subjects_can_say() {
     let split = "(dev == 8388608 && ((sector >= 4096 && sector < 8192)))";
     assert_eq!(filter("block_split").unwrap(), format!("{split} || (dev == 8388624)"));
     assert_eq!(filter("block_plug"), None);
-    // Where nothing is plugged, the plugs of other devices need not come.
+    // If no subject can be plugged, the plugs of other devices are not recorded.
     let stacked = Subject { has_requests: false, ..subject("dm-0", 32, None) };
     let found = find(&kernel.events(), &Subjects::new(&[stacked]).unwrap()).unwrap();
     assert!(found.iter().all(|found| !found.name.ends_with("plug")) && found.len() == 11);

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What `events/header_page` says on a machine of 64 bits.
+/// Contents of `events/header_page` on a 64-bit machine.
 pub(crate) const HEADER_PAGE: &str = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\
     \tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n\
     \tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\

@@ -12,7 +12,7 @@ use super::super::subject::tests::subject;
 use super::*;
 use crate::sysfs::Roots;
 
-/// What a kernel does, on files.
+/// A simulated kernel, on files.
 struct Played {
     debugfs: PathBuf,
     told: Mutex<Vec<String>>,
