@@ -16,7 +16,7 @@ use drivescope_probe::align::{Options, probe};
 use drivescope_probe::{Finding, Known, Verdict};
 use sim::Truth;
 
-/// What was said of one card that was not right.
+/// Answer about one card that was not right.
 struct Miss {
     seed: u64,
     word: &'static str,

@@ -1,4 +1,4 @@
-//! What to do with what was found: aligned partitions, filesystems that know the erase block, streams that stay open.
+//! Advice that follows from the findings: aligned partitions, filesystems that know the erase block, streams that stay open.
 
 mod fat;
 mod item;
@@ -75,7 +75,7 @@ pub fn of(known: &Known, info: &DriveInfo, layout: &Layout) -> Vec<Advice> {
             true => erases.clone(),
             false => site::erases_first(layout, name, &first),
         };
-        // Which of several that are kept is to be emptied, only the user knows.
+        // Only the user knows which of several kept partitions may be emptied.
         if !is_kept || layout.parts.len() == 1 {
             let systems = [ext4(known, erase, &first), f2fs(known, erase, &first)];
             advice.extend(systems.into_iter().flatten().map(|one| with(&on_first, one)));
@@ -110,7 +110,7 @@ fn device_of(info: &DriveInfo) -> &str {
     }
 }
 
-/// Where the first partition begins: with an erase block, and behind 4 MiB at least, which stay free for the partition table.
+/// Start of the first partition: a multiple of the erase block of at least 4 MiB, which leaves room for the partition table.
 fn start(erase: u64) -> u64 {
     erase * (4_u64 << 20).div_ceil(erase)
 }

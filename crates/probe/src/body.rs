@@ -17,25 +17,25 @@ use crate::name::ProbeName;
 /// Everything that a probing found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Body {
-    /// What was probed.
+    /// The drive that was probed.
     pub target: DriveInfo,
-    /// What the I/O passed through.
+    /// Layers that the I/O passed through.
     pub stack: Stack,
-    /// What was asked, as far as the answers depend on it.
+    /// Settings of the probe run, as far as the answers depend on them.
     pub setup: Setup,
     /// The answers.
     pub findings: Vec<Finding>,
-    /// What to do with them.
+    /// Advice that follows from the answers.
     pub advice: Vec<Advice>,
-    /// What the drive says of itself, held against the answers.
+    /// Claims of the drive, compared with the answers.
     pub claims: Vec<Checked>,
     /// Classes of speed that the drive says it has.
     pub classes: Vec<String>,
     /// The probes, in the order in which they worked.
     pub probes: Vec<Worked>,
-    /// What the answers were drawn from, by probe.
+    /// Evidence for the answers, by probe.
     pub evidence: Evidence,
-    /// What was spent.
+    /// I/Os, bytes and time spent.
     pub spent: Spent,
     /// Doubts, each with cause and remedy.
     pub caveats: Vec<Caveat>,
@@ -119,16 +119,16 @@ pub struct Setup {
     pub write_budget_bytes: Bytes,
     /// Root seed.
     pub seed: u64,
-    /// What the user said of the drive.
+    /// Values that the user gave for the drive.
     pub given: BTreeMap<Name, u64>,
 }
 
 /// One probe's work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Worked {
-    /// Which.
+    /// Name of the probe.
     pub probe: Lenient<ProbeName>,
-    /// What it spent.
+    /// I/Os, bytes and time that it spent.
     pub spent: Spent,
     /// Why it could not do its work; null when it did.
     pub halted: Option<String>,

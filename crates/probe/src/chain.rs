@@ -36,7 +36,7 @@ pub enum ChainError {
     /// The plan does not fit the drive.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// What an earlier process found is not how this plan begins on this drive.
+    /// The results of an earlier process differ from how this plan begins on this drive.
     #[error(
         "probe {0} does not come out as it is recorded: the record is of another plan, model or version of \
          drivescope; begin a new run"
@@ -44,13 +44,13 @@ pub enum ChainError {
     Diverged(&'static str),
 }
 
-/// What stands around a probing.
+/// Context of a probe run.
 pub struct Around<'a> {
-    /// What was done before.
+    /// Probes that an earlier process finished.
     pub earlier: Earlier,
     /// How I/O is issued.
     pub engine: &'a str,
-    /// What the drive says of itself.
+    /// Claims of the drive about itself.
     pub claims: &'a [Claim],
     /// Classes of speed that it says it has.
     pub classes: &'a [String],
@@ -181,16 +181,16 @@ pub fn run(
     Ok((body, broken))
 }
 
-/// What is known and was done so far.
+/// State of a probe run: findings and finished probes so far.
 struct Work<'s, 'a> {
     recorder: &'s RefCell<&'a mut dyn Recorder>,
     known: Known,
     done: Vec<Done>,
-    /// What reads do not show. That is not yet that there is none of it: a drive may hide it from reads.
+    /// Answers of *none* from reads alone. They are not final: a drive may hide the property from reads.
     unseen: Vec<Finding>,
 }
 
-/// What ended the work before its plan was done.
+/// Reason why the work ended before its plan was done.
 enum Ended {
     Halted(Halt),
     /// The probe that came out otherwise than it is recorded.
@@ -262,7 +262,7 @@ impl<'s, 'a> Work<'s, 'a> {
     }
 }
 
-/// What reads alone cannot rule out is put as unknown until writes have been asked.
+/// Answers that reads alone cannot rule out: reported as unknown until writes have been tested.
 impl Work<'_, '_> {
     fn set_aside(&mut self, findings: Vec<Finding>) -> Vec<Finding> {
         let unseen = |finding: &&Finding| finding.verdict == Verdict::None;
@@ -277,8 +277,8 @@ impl Work<'_, '_> {
         findings.into_iter().map(open).collect()
     }
 
-    /// Where any count of erase blocks can be written at once, there is nothing of which reads could have shown the
-    /// boundaries.
+    /// Confirms that there is no erase block if any number of erase blocks can be written at once: then there are no
+    /// boundaries that reads could have shown.
     fn confirmed(&mut self, mut findings: Vec<Finding>) -> Vec<Finding> {
         let limit = findings.iter().find(|finding| finding.name == Name::OpenAuLinear);
         let Some(none) = limit.filter(|finding| finding.verdict == Verdict::None).cloned() else {
@@ -294,7 +294,7 @@ impl Work<'_, '_> {
     }
 }
 
-/// What a probe says: answers and doubts.
+/// Answers and doubts of a probe.
 type Said = (Vec<Finding>, Vec<Caveat>);
 
 /// Lets one probe work, and puts what it saw into `evidence`.

@@ -1,4 +1,4 @@
-//! What a device says of itself, held against what was found.
+//! Claims of a device about itself, compared with the findings.
 
 use block::Bytes;
 use serde::{Deserialize, Serialize};
@@ -11,9 +11,9 @@ use crate::known::Known;
 pub struct Claim {
     /// The word of its source, such as `AU_SIZE`.
     pub name: String,
-    /// What it is said to be, in a few words.
+    /// Description of the claim in a few words.
     pub meaning: String,
-    /// Where it was read.
+    /// Source that it was read from.
     pub source: String,
     /// The size.
     pub bytes: Bytes,
@@ -22,10 +22,10 @@ pub struct Claim {
 /// A claim beside what was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
-    /// What the device states.
+    /// The claim.
     #[serde(flatten)]
     pub claim: Claim,
-    /// What it was held against; null for what no probe measures.
+    /// Property that it is compared with; `None` if no probe measures it.
     pub about: Option<Name>,
     /// How the two agree.
     pub agreement: Agreement,
@@ -39,15 +39,15 @@ pub enum Agreement {
     Same,
     /// The claim is a whole multiple of what was found: a larger unit of the same device.
     Multiple,
-    /// What was found is a whole multiple of the claim.
+    /// The finding is a whole multiple of the claim.
     Part,
     /// Neither divides the other: one of them is wrong.
     Differs,
-    /// Nothing was found to hold it against.
+    /// No finding to compare it with.
     Open,
 }
 
-/// Holds each claim against the finding that it is about.
+/// Compares each claim with the finding that it is about.
 pub fn check(claims: &[Claim], known: &Known) -> Vec<Checked> {
     claims.iter().map(|claim| one(claim, known)).collect()
 }
@@ -68,9 +68,9 @@ fn one(claim: &Claim, known: &Known) -> Checked {
     Checked { claim: claim.clone(), about, agreement }
 }
 
-/// What the capacity gives away: a card of whole erase blocks has a capacity that the erase block divides, so the
-/// largest power of two in it bounds an erase block that is a power of two. Nothing below 64 KiB, which is what
-/// any partition of anything may be a multiple of.
+/// Claim that follows from the capacity: the erase block divides the capacity of a card of whole erase blocks, so
+/// the largest power of two in it bounds an erase block that is a power of two. `None` below 64 KiB, which any
+/// partition may be a multiple of.
 pub fn of_capacity(capacity: Bytes) -> Option<Claim> {
     let factor = 1_u64.checked_shl(capacity.0.trailing_zeros())?;
     (factor >= 64 << 10).then(|| Claim {

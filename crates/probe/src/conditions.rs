@@ -1,4 +1,4 @@
-//! What stands between a probe and the drive, or beside it, and makes its times something else than the drive's.
+//! Layers below the target and other activity that distort the times that a probe measures.
 
 use block::{Bytes, DriveInfo, Medium, Snapshot, Stack};
 use stats::Caveat;

@@ -1,4 +1,4 @@
-//! Where a probe works: it issues scripts, keeps within time and budgets, and hands on every I/O.
+//! Session of a probe: issues scripts, keeps within time and budgets, and passes on every I/O.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use workload::script::{Access, Script};
 
 use crate::capacity::Kept;
 
-/// What a probing may do.
+/// Permissions and limits of a probe run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Terms {
     /// The part of the drive that may be touched.
@@ -43,7 +43,7 @@ impl Terms {
     }
 }
 
-/// What was spent.
+/// I/Os, bytes and time spent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
     /// I/Os made.
@@ -65,7 +65,7 @@ impl Spent {
         self.elapsed_ns += more.elapsed_ns;
     }
 
-    /// What was spent since `before`.
+    /// I/Os, bytes and time spent since `before`.
     pub fn since(self, before: Spent) -> Spent {
         Spent {
             ios: self.ios - before.ios,
@@ -90,7 +90,7 @@ pub trait Keeper: RunSink {
         Ok(())
     }
 
-    /// What was secured is on the drive again; when `is_whole` is false, not all of it could be written.
+    /// Called when the secured data was written back; `is_whole` is false if part of it could not be written.
     fn restored(&mut self, _is_whole: bool) {}
 }
 
@@ -112,12 +112,12 @@ pub enum Halt {
     /// The time that it may take is over.
     #[error("its time is over")]
     Time,
-    /// What it would write next is beyond what it may write.
+    /// The next write exceeds the write budget.
     #[error("it would write {} more, and {} are left of what it may write (--write-budget)", .needed.about(), .left.about())]
     WriteBudget {
-        /// What it would write next.
+        /// Bytes that it would write next.
         needed: Bytes,
-        /// What it may still write.
+        /// Bytes that it may still write.
         left: Bytes,
     },
     /// It would have to write, and may not.
@@ -129,12 +129,12 @@ pub enum Halt {
     /// It would leave the part of the drive that it may touch.
     #[error("{} at byte {offset} are outside the part of the drive that may be touched", .len.human())]
     Outside {
-        /// Where the access begins.
+        /// Offset of the access.
         offset: u64,
         /// How long it is.
         len: Bytes,
     },
-    /// What it would overwrite cannot be saved.
+    /// The data that it would overwrite cannot be saved.
     #[error("the original data cannot be saved, so nothing was overwritten: {0}")]
     Originals(String),
     /// An I/O failed.
@@ -200,12 +200,12 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// What is known of the drive.
+    /// Description of the drive.
     pub fn info(&self) -> &DriveInfo {
         self.bench.info()
     }
 
-    /// What I/O to it passes through.
+    /// Layers that I/O to the drive passes through.
     pub fn stack(&self) -> Stack {
         self.bench.stack()
     }
@@ -252,7 +252,7 @@ impl<'a> Desk<'a> {
         self.terms.may_write
     }
 
-    /// What may still be written.
+    /// Bytes that may still be written.
     pub fn writes_left(&self) -> Bytes {
         self.terms.write_budget.saturating_sub(self.spent.written_bytes)
     }
@@ -267,7 +267,7 @@ impl<'a> Desk<'a> {
         self.bench.now()
     }
 
-    /// What was spent so far.
+    /// I/Os, bytes and time spent so far.
     pub fn spent(&self) -> Spent {
         self.spent
     }
@@ -471,7 +471,7 @@ impl<'a> Desk<'a> {
         self.keeper.secure(salt, kept).map_err(Halt::Originals)
     }
 
-    /// What was saved is on the drive again.
+    /// Reports that the saved data was written back, and whether all of it was.
     pub(crate) fn restored(&mut self, is_whole: bool) {
         self.keeper.restored(is_whole);
     }

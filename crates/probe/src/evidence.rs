@@ -1,4 +1,4 @@
-//! What probes leave: their answers, and what these were drawn from.
+//! Results of probes: their answers, and the evidence for them.
 
 use serde::{Deserialize, Serialize};
 use stats::{Caveat, Lenient};
@@ -11,7 +11,7 @@ use crate::{
     write_buffer,
 };
 
-/// What answers were drawn from; of each probe that worked.
+/// Evidence for the answers, of each probe that ran.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Evidence {
@@ -45,7 +45,7 @@ pub struct Evidence {
     /// The whole range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub surface: Option<surface::Evidence>,
-    /// What it holds.
+    /// The capacity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<capacity::Evidence>,
     /// All of it, written and read back.
@@ -83,18 +83,18 @@ impl Evidence {
     }
 }
 
-/// What one probe left, as it is recorded.
+/// Results of one probe, as they are recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Done {
-    /// Which.
+    /// Name of the probe.
     pub probe: Lenient<ProbeName>,
     /// Its answers.
     pub findings: Vec<Finding>,
-    /// What they were drawn from.
+    /// Evidence for the answers.
     pub evidence: Evidence,
     /// Doubts that do not change an answer.
     pub caveats: Vec<Caveat>,
-    /// What it spent.
+    /// I/Os, bytes and time that it spent.
     pub spent: Spent,
     /// Why it could not do its work; null when it did.
     pub halted: Option<String>,

@@ -1,10 +1,9 @@
-//! What a probe says: a value with its range and how sure it is, that there is no such thing, or that it does not
-//! know.
+//! Answer of a probe: a value with its range and confidence, that the property does not exist, or that it is unknown.
 
 use serde::{Deserialize, Serialize};
 use stats::{Assessment, Caveat};
 
-/// What can be found out. The words are those of the JSON, and a contract.
+/// Property that can be determined. The words are those of the JSON, and a contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Name {
@@ -30,9 +29,9 @@ pub enum Name {
     Interleave,
     /// Memory that takes writes before the medium does, in bytes.
     WriteBuffer,
-    /// What fits into the part of the medium that is written with one bit a cell, in bytes.
+    /// Capacity of the part of the medium that is written with one bit a cell, in bytes.
     SlcCache,
-    /// What the medium really holds, in bytes.
+    /// Real capacity of the medium, in bytes.
     RealCapacity,
 }
 
@@ -54,7 +53,7 @@ impl Name {
         Name::RealCapacity,
     ];
 
-    /// What its value counts.
+    /// Unit of its value.
     pub fn unit(self) -> Unit {
         match self {
             Name::OpenAuLinear | Name::OpenAuRandom | Name::CellBands | Name::Interleave => {
@@ -65,7 +64,7 @@ impl Name {
     }
 }
 
-/// What a value counts.
+/// Unit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -90,11 +89,11 @@ pub enum Verdict {
 /// One answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What it is about.
+    /// Property that it is about.
     pub name: Name,
     /// The value; null unless found.
     pub value: Option<u64>,
-    /// What the value counts.
+    /// Unit of the value.
     pub unit: Unit,
     /// Least value that the evidence allows; null unless found.
     pub low: Option<u64>,
@@ -197,12 +196,12 @@ fn most(name: Name, verdict: Verdict) -> f64 {
     }
 }
 
-/// What a probe leaves: its answers, what they were drawn from, and doubts.
+/// Result of a probe: its answers, the evidence for them, and doubts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome<E> {
     /// The answers.
     pub findings: Vec<Finding>,
-    /// What they were drawn from, for tables and plots.
+    /// Evidence for the answers, for tables and plots.
     pub evidence: E,
     /// Doubts that do not change an answer.
     pub caveats: Vec<Caveat>,

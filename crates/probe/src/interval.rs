@@ -24,7 +24,7 @@ const CONFIDENCE: f64 = 0.95;
 /// The slope changes by at least this factor at a knee.
 const KNEE_MIN: f64 = 1.5;
 
-/// What reads of growing size are to do.
+/// Options of the reads of growing size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
@@ -92,7 +92,7 @@ pub struct Knee {
     pub above_bytes_per_s: f64,
 }
 
-/// What the times come to.
+/// Times by size, and the line and knees that follow from them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The sizes, ascending.
@@ -213,7 +213,7 @@ fn theil_sen(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     Some((slope, median(&rest)?))
 }
 
-/// Where the rate between neighbouring sizes changes, beyond what the intervals of their medians allow.
+/// Knees: sizes at which the rate changes by more than the intervals of the medians allow.
 fn knees(sizes: &[&Size]) -> Vec<Knee> {
     let knee = |three: &[&Size]| -> Option<Knee> {
         let [a, b, c] = three else { return None };

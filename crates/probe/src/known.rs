@@ -1,4 +1,4 @@
-//! What is known of a drive when a probe begins: found by earlier probes, or given by the user.
+//! Known properties of a drive when a probe begins: found by earlier probes, or given by the user.
 
 use crate::finding::{Finding, Name, Verdict};
 
@@ -72,7 +72,7 @@ impl Known {
         if self.given(finding.name).is_some() { finding } else { finding.borne_out() }
     }
 
-    /// What the probes said.
+    /// Finding of the probes about `name`.
     pub fn finding(&self, name: Name) -> Option<&Finding> {
         self.findings.iter().find(|finding| finding.name == name)
     }
@@ -86,7 +86,7 @@ impl Known {
 /// Below this the surer of two answers that contradict each other does not stand.
 const STANDS: f64 = 0.95;
 
-/// What two answers about one thing come to.
+/// Combines two answers about one property.
 fn reconciled(one: &Finding, other: &Finding) -> Finding {
     let decides = |finding: &Finding| finding.verdict != Verdict::Unknown;
     match (decides(one), decides(other)) {

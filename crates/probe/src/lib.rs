@@ -1,9 +1,9 @@
-//! What a flash device is made of, found by its access times: probes that issue a pattern, infer from the answers,
-//! and say *found*, *none* or *unknown*, with how sure they are.
+//! Determines the structure of a flash device from its access times: probes issue a pattern, infer from the times,
+//! and answer *found*, *none* or *unknown*, with a confidence.
 //!
-//! [`Desk`] is where a probe works: it issues scripts, keeps time and budgets, and hands every single I/O on to be
-//! recorded. Each probe is a module with a function `probe(&mut Desk, &Known, …)` that asks the drive and a
-//! function `infer(…)` that is pure: so what others measured, published as tables, is judged by the same inference.
+//! A probe works through a [`Desk`], which issues scripts, keeps within time and budgets, and passes on every I/O
+//! to be recorded. Each probe is a module with a function `probe(&mut Desk, &Known, …)` that measures the drive and
+//! a pure function `infer(…)`, so that published tables of other authors are judged by the same inference.
 
 pub mod advice;
 pub mod align;

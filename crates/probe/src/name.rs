@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which probe.
+/// Name of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeName {
@@ -24,7 +24,7 @@ pub enum ProbeName {
     SlcCache,
     /// The whole range.
     Surface,
-    /// What the drive holds.
+    /// The capacity.
     Capacity,
     /// Classes of speed.
     SpeedClass,

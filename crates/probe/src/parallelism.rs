@@ -18,9 +18,9 @@ const REPEATS: usize = 2;
 /// Distance between addresses, and how many there are: two turns of drives of 4 MiB a turn.
 const STEP: u64 = 4096;
 const STEPS: u64 = 2048;
-/// What lies at the beginning may be kept in another way.
+/// Bytes left out at the beginning, which may be kept in another way.
 const FIRST: u64 = 64 << 20;
-/// Where references are, counted from where the scan begins.
+/// Distance of the references from the beginning of the scan.
 const APART: u64 = 32 << 20;
 /// A page of flash takes at least this long to be read; what waits for less waits for something else.
 const PAGE_NS_MIN: f64 = 30_000.0;
@@ -47,10 +47,10 @@ pub struct Scan {
     pub times_ns: Vec<u64>,
 }
 
-/// What was seen.
+/// Evidence for the answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Where the scan begins.
+    /// First byte of the scan.
     pub from_bytes: u64,
     /// Distance between its addresses.
     pub step_bytes: u64,
@@ -60,7 +60,7 @@ pub struct Evidence {
     pub pairs_ns: Vec<u64>,
     /// One for each reference.
     pub scans: Vec<Scan>,
-    /// What was scanned had been written in order first.
+    /// The scanned range had been written in order first.
     pub written: bool,
     /// The disk turns: there are no dies.
     pub rotational: bool,
@@ -181,7 +181,7 @@ fn layout(evidence: &Evidence) -> Option<(usize, usize)> {
     let least: Vec<u64> = (0..evidence.scans.first()?.times_ns.len())
         .map(|at| evidence.scans.iter().filter_map(|scan| scan.times_ns.get(at)).min().copied())
         .collect::<Option<_>>()?;
-    // What an address takes by itself is common to all references.
+    // The time of an address by itself is common to all references.
     let waits = |scan: &Scan| -> Vec<f64> {
         scan.times_ns.iter().zip(&least).map(|(time, least)| time.abs_diff(*least) as f64).collect()
     };
@@ -224,7 +224,7 @@ fn period(meets: &[bool]) -> Option<(usize, usize)> {
     (runs.len() >= 3 && same && turn.is_multiple_of(len) && turn > len).then_some((len, turn))
 }
 
-/// What the evidence says: of the chunk, and of the interleaving.
+/// Infers the chunk and the interleaving from the evidence.
 pub fn infer(evidence: &Evidence) -> Vec<Finding> {
     let both =
         |finding: &dyn Fn(Name) -> Finding| vec![finding(Name::Chunk), finding(Name::Interleave)];

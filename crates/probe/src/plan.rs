@@ -1,5 +1,4 @@
-//! What a probing does, as data: which probes, on what, within which limits. It can be printed, read back and run
-//! again.
+//! Plan of a probe run, as data: its probes, their region and their limits. It can be printed, read back and run again.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +32,7 @@ pub struct Plan {
     /// The part of the drive that may be touched; all of it when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<Region>,
-    /// What the user says of the drive, whatever probes show.
+    /// Values that the user gives for the drive, which take precedence over findings.
     #[serde(default)]
     pub given: BTreeMap<Name, u64>,
     /// The probes, in order.
@@ -130,7 +129,7 @@ impl Task {
         }
     }
 
-    /// What it answers.
+    /// Properties that it answers.
     pub fn answers(&self) -> &'static [Name] {
         match self {
             Task::Align(_) => &[Name::EraseBlock, Name::Page, Name::MultiPlanePage],
@@ -167,7 +166,7 @@ impl Task {
     }
 }
 
-/// What is wrong with a plan.
+/// Error in a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
     /// Not TOML, or not of a plan's form; the message names line and field.
@@ -179,11 +178,11 @@ pub enum PlanError {
     /// A value that the user gave cannot be.
     #[error("{} of {value} bytes: {what}", flag(*name))]
     Given {
-        /// What was given.
+        /// Name of the value.
         name: Name,
         /// The value.
         value: u64,
-        /// What is wrong and what to write instead.
+        /// Reason why it is wrong, or what to write instead.
         what: String,
     },
 }

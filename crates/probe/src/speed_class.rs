@@ -87,7 +87,7 @@ pub struct Rate {
     pub count: u64,
 }
 
-/// What was seen, and what it says.
+/// Measured rates, and the classes that follow from them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Random reads of 4 KiB within 256 MiB, one at a time.
@@ -197,7 +197,7 @@ fn ask(desk: &mut Desk<'_>, evidence: &mut Evidence) -> Result<(), Halt> {
     if let Some(unit) = evidence.unit_bytes.filter(|unit| *unit >= RECORDING_UNIT) {
         record(desk, unit, evidence)?;
     }
-    // What is read must have been written.
+    // The range that is read must have been written.
     let fill: Vec<(u64, u64)> = (0..range >> 20).map(|n| (begin + (n << 20), 1 << 20)).collect();
     desk.write("fill", &fill)?;
     evidence.reads = Some(random(desk, Op::Read, begin, range, 1)?);
@@ -270,7 +270,7 @@ fn rate(batches: &[f64], each: u64) -> Rate {
     }
 }
 
-/// Which classes' speeds are reached.
+/// Judges for each class whether its speeds are reached.
 pub fn infer(evidence: &Evidence) -> Vec<Class> {
     let worst = evidence.units_bytes_per_s.iter().copied().reduce(f64::min);
     // One unit that is too slow breaks the promise; all but a few that were not written may be slower than those.

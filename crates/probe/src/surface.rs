@@ -32,7 +32,7 @@ const NEIGHBOURS: usize = 8;
 /// A trend is named at this p-value or below.
 const TREND_P: f64 = 0.01;
 
-/// What is read where.
+/// Counts and sizes of the reads, and their time limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
@@ -126,7 +126,7 @@ pub struct Trend {
     pub moves: bool,
 }
 
-/// What was read and what it comes to.
+/// Reads made, and their results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Large reads, by offset.

@@ -34,7 +34,7 @@ const FLUSHES: usize = 24;
 const AGREE: f64 = 0.08;
 /// After half of the time that it takes to empty memory, this share of it must be free.
 const HALF: std::ops::Range<f64> = 0.44..0.6;
-/// What is on its way to the cells beside what memory holds, unless the pattern of dies is known.
+/// Bytes on their way to the cells beyond those that memory holds.
 const UNDER_WAY: f64 = (2 << 20) as f64;
 /// The arm of a disk must first get there.
 const ARM_S: f64 = 0.02;
@@ -54,11 +54,11 @@ pub struct Burst {
     pub idle_ns: u64,
     /// The writes.
     pub fill: Fill,
-    /// Where they became slow.
+    /// Point at which they became slow.
     pub drop: Option<Drop>,
 }
 
-/// What was seen.
+/// Evidence for the answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Times of single writes of one block of 4 KiB, each after a pause.
@@ -84,7 +84,7 @@ pub struct Evidence {
 }
 
 impl Burst {
-    /// What was taken at once: where the line of the slow stretch meets the beginning.
+    /// Bytes taken at once: where the line of the slow stretch meets the beginning.
     fn at_once(&self) -> Option<f64> {
         self.drop.map(|drop| drop.at_bytes * (1.0 - drop.slow / drop.fast))
     }
@@ -223,7 +223,7 @@ fn waits_for_cells(evidence: &Evidence) -> bool {
     slower && (after.is_empty() || adds < FLUSH_ADDS * write)
 }
 
-/// What the evidence says.
+/// Infers the size of the write buffer from the evidence.
 pub fn infer(evidence: &Evidence) -> Finding {
     let unknown = |reason: String| Finding::unknown(Name::WriteBuffer, reason);
     if !evidence.singles_ns.is_empty() && waits_for_cells(evidence) {

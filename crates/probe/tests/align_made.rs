@@ -124,7 +124,7 @@ fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }
 
-/// What a card with pages of `page` and erase blocks of `block` bytes takes in nanoseconds, without noise.
+/// Time of a read on a card with pages of `page` and erase blocks of `block` bytes, in nanoseconds, without noise.
 fn card(offset: u64, len: u64, page: u64, block: u64) -> f64 {
     400e3
         + 20.0 * len as f64

@@ -73,7 +73,7 @@ struct Card {
     block: u64,
     page: u64,
     planes: u64,
-    /// What a boundary of erase blocks costs beyond one of pages.
+    /// Cost of a boundary of erase blocks beyond one of pages.
     step: f64,
     /// Standard deviation from place to place of what a minimum over some tries is.
     noise: f64,
@@ -96,7 +96,7 @@ impl Card {
         let end = offset + 1023;
         let crosses = |size: u64| end / size != offset / size;
         let group = self.page * self.planes;
-        // Which kind a block begins with differs from block to block.
+        // The kind that a block begins with differs from block to block.
         let begins = |at: u64| (at / self.block + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let kind = |at: u64| 45e3 * ((at % self.block / group / 2 + begins(at)) % 2) as f64;
         let slow = |at: u64| {

@@ -109,7 +109,7 @@ fn damaged(text: &[u8], numbers: &mut Numbers) -> Vec<u8> {
     text
 }
 
-/// What holds of every answer.
+/// Checks the invariants of every answer.
 fn check(name: &str, text: &[u8]) -> Result<Vec<Parsed>, ParseError> {
     let begun = Instant::now();
     let answer = parse(name, text);

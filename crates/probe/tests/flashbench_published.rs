@@ -125,7 +125,7 @@ fn the_published_table_of_find_fat() {
     assert_eq!((table.erase_block, table.random), (Some(4 << 20), Some(false)));
 }
 
-/// What all tables of one device say together, as `import flashbench` asks.
+/// Findings from all tables of one device together, as `import flashbench` judges them.
 fn said(prefixes: &[&str]) -> Option<Vec<Finding>> {
     let mut tables = Vec::new();
     for prefix in prefixes {

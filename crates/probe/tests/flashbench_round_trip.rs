@@ -1,5 +1,5 @@
-//! What is printed in flashbench's form is read back as what it was, and real output of flashbench is printed again
-//! to the byte from what was read of it.
+//! Tables printed in flashbench's form are read back unchanged, and real output of flashbench is printed again byte
+//! for byte from what was parsed.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What tables of flashbench's own making say about drawn cards: its pattern, one pass, means, three digits.
+//! Inference from tables measured as flashbench does, on drawn cards: its pattern, one pass, means, three digits.
 
 use crate::cards::{Score, at_desk, drawn};
 use drivescope_probe::Desk;
@@ -52,7 +52,7 @@ fn score(seeds: std::ops::Range<u64>, level: f64, order: Order) -> Score {
         let zone = truth.fat_zone_bytes.map_or(0, |bytes| bytes.0);
         let last = truth.open_au_linear.unwrap();
         let capacity = sim::show(&spec).unwrap().info.capacity_bytes.0;
-        // What flashbench writes must lie behind the zone and on the card.
+        // flashbench's writes must lie behind the zone and on the card.
         if zone > (16 * MIB).div_ceil(unit) * unit || (12 * u64::from(last) + 32) * unit > capacity
         {
             continue;

@@ -1,4 +1,4 @@
-//! What published open-au tables say. Where a table comes from stands beside it.
+//! Inference from published open-au tables. The source of each table is given beside it.
 
 use drivescope_probe::open_au::{Order, Row, Table, infer};
 use drivescope_probe::{Finding, Name, Verdict};

@@ -186,8 +186,8 @@ fn evidence_survives_its_record_and_one_seed_gives_one_answer() {
     assert_eq!(scatter("sim:card-3m", &group(16 << 10)), outcome);
 }
 
-/// What `flashbench -s` leaves: 2^order reads of `len` at distance `block` in random order, `count` times, and of each
-/// place the least time.
+/// Points as `flashbench -s` prints them: 2^order reads of `len` at distance `block` in random order, `count` times,
+/// and the least time of each place.
 fn as_published(spec: &str, order: u32, block: u64, len: u64, count: u64) -> Vec<Point> {
     let reads = |desk: &mut drivescope_probe::Desk<'_>| {
         let places = 1_usize << order;

@@ -120,7 +120,7 @@ impl Place {
         let at = |bound: u64| {
             let from = boot.next_multiple_of(bound);
             let clusters = (from + most).next_multiple_of(bound);
-            // What lies before the clusters is not counted in the table, whose exact size only the program knows.
+            // The table does not count the space before the clusters, and only mkfs.exfat knows its exact size.
             let rest = (self.start + self.length).checked_sub(clusters + cluster)?;
             let is_one = (from + rest / cluster * 4).next_multiple_of(bound) == clusters;
             (is_one && clusters.is_multiple_of(self.erase)).then(|| Made {
@@ -164,7 +164,7 @@ pub(super) fn place(
     if is_within {
         return Some(usual);
     }
-    // Where a size is not a power of two, not each beginning has a boundary for exFAT.
+    // If a size is not a power of two, some starts have no boundary for exFAT.
     let begins = (MIB..zone.min(start)).step_by(MIB as usize);
     let mut places = begins.filter_map(from).filter(|place| place.vfat().is_some());
     places.find(|place| place.exfat(zone).is_some()).or(Some(usual))

@@ -1,4 +1,4 @@
-//! What stands against a step that the rows agree on: things that are not an erase block and look like one.
+//! Doubts about a step that the rows agree on: causes that look like an erase block and are not one.
 
 use super::class::GROUP_LOG2_MAX;
 use super::erase::{self, Candidate, Hypothesis};
@@ -24,9 +24,9 @@ pub(super) fn about_named(rows: &[Row], block: u64, best: &Candidate, time: f64)
     second_step(rows, block, Source::Measured, best, time)
 }
 
-/// Where both sides are read at once and the slower one is waited for, a boundary between pages of unlike kinds costs
-/// more than one between like ones, and these are all within a stripe over the drive's dies. Beyond the slower side
-/// alone the step then vanishes.
+/// Doubts a step that may be that of a stripe over the drive's dies. Both sides are then read at once, and a
+/// boundary between pages of unlike kinds costs more than one between like pages, which all lie within a stripe.
+/// Beyond the slower side alone the step then vanishes.
 fn stripe(rows: &[Row], block: u64, source: Source, best: &Candidate) -> Option<String> {
     let step = erase::step_of(rows, block, source, best.spread_ns, |row| row.beyond);
     let holds = step.value_ns >= 3.0 * step.error_ns && step.value_ns >= 0.4 * best.step_ns;
@@ -38,8 +38,8 @@ fn stripe(rows: &[Row], block: u64, source: Source, best: &Candidate) -> Option<
     })
 }
 
-/// Where but some boundaries of the classes above cost more, the true size is a multiple of another number than 1
-/// or 3. Then the lower quartile of them does not step.
+/// Doubts a step that only some boundaries of the classes above show: the true size is then a multiple of a number
+/// other than 1 or 3, and the lower quartile of the boundaries does not step.
 fn some_only(rows: &[Row], block: u64, source: Source, best: &Candidate) -> Option<String> {
     let step = erase::step_of(rows, block, source, best.spread_ns, |row| row.lower);
     (step.value_ns + 3.0 * step.error_ns < 0.7 * best.step_ns).then(|| {

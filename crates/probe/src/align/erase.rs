@@ -14,7 +14,7 @@ use super::row::{Row, Source};
 pub enum Hypothesis {
     /// All boundaries above those of pages cost the same, but for what rows differ in anyway.
     None,
-    /// What they cost changes evenly with the class.
+    /// Their cost changes evenly with the class.
     Trend,
     /// Boundaries of erase blocks of this size in bytes cost more.
     Block(u64),
@@ -27,11 +27,11 @@ pub struct Candidate {
     pub hypothesis: Hypothesis,
     /// Its probability, given the rows.
     pub probability: f64,
-    /// What crossing the boundary costs beyond that of a page, in nanoseconds.
+    /// Cost of crossing the boundary beyond that of a page, in nanoseconds.
     pub step_ns: f64,
     /// Standard error of the step, in nanoseconds.
     pub step_error_ns: f64,
-    /// What rows differ in beyond their own errors, as a standard deviation in nanoseconds.
+    /// Standard deviation between rows beyond their own errors, in nanoseconds.
     pub spread_ns: f64,
     /// The share of pre + post that is taken off `on`, from 1/2 to 1: where it is 1, cells on both sides are read.
     pub share: f64,
@@ -157,7 +157,7 @@ fn hypotheses(rows: &[&Row], source: Source) -> Vec<(Hypothesis, f64)> {
     };
     let blocks: Vec<u64> = (17..28).flat_map(|log2| [1 << log2, 3 << log2]).collect();
     let blocks: Vec<u64> = blocks.into_iter().filter(|&block| tells(block)).collect();
-    // Whoever printed rows of 3 x 2^k alone had seen that those of 2^k tell nothing.
+    // An author who printed only rows of 3 x 2^k had seen that those of 2^k show nothing.
     let threes_alone = rows.iter().all(|row| row.class.factor == 3);
     let weight = |block: u64| match source {
         Source::Measured => 1.0,

@@ -42,7 +42,7 @@ pub(super) struct Size {
     pub(super) error_ns: f64,
 }
 
-/// What the boundaries say.
+/// Inference from single boundaries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Family {
     /// Sizes, the most probable first.
@@ -128,7 +128,7 @@ fn within_fences(places: &[Place], time: f64) -> Vec<Place> {
     places.iter().copied().filter(|place| off(place).abs() <= beyond).collect()
 }
 
-/// What stands against the most probable size.
+/// Returns the reason to doubt the most probable size, if there is one.
 fn doubt(
     (best, (none, other)): (&Size, (f64, f64)),
     fit: &Fit,
@@ -169,9 +169,9 @@ fn doubt(
             block::Bytes(prime * best.bytes).about()
         ));
     }
-    // Where both sides are read at once and the slower one is waited for, a boundary between pages of unlike kinds
-    // costs more than one between like ones, and these are all within a stripe over the drive's dies. Beyond the
-    // slower side alone the step then vanishes.
+    // If both sides are read at once and the slower one is waited for, a boundary between pages of unlike kinds costs
+    // more than one between like pages, which all lie within a stripe over the drive's dies. Beyond the slower side alone
+    // the step then vanishes.
     let beyond = Levelled::new(places, best.bytes, fit.line, |place| place.beyond);
     let step = beyond.mean(|at| at.is_multiple_of(best.bytes));
     let below = beyond.mean(|at| !at.is_multiple_of(best.bytes));

@@ -101,7 +101,7 @@ impl Groups {
         let sum = |of: &dyn Fn(&Tally) -> f64| tallies.iter().map(of).sum::<f64>();
         let (visits, returns) =
             (sum(&|tally| tally.within), sum(&|tally| tally.visits - tally.places));
-        // Where no place was visited twice, all counts as of places.
+        // If no place was visited twice, all variance counts as between places.
         let within = if returns >= FREEDOM_MIN { visits / returns } else { 0.0 };
         let between = |of: &dyn Fn(&Tally) -> bool, lean: Option<f64>| {
             let of = || tallies.iter().filter(|tally| of(tally));
@@ -132,7 +132,7 @@ impl Groups {
         Some(Groups { groups, time, lines })
     }
 
-    /// What is left of the squares without any level, and all that does not depend on what is fitted.
+    /// Log-likelihood without any level: the residual squares and all terms that do not depend on the fit.
     fn ln_least(&self) -> f64 {
         let one = |group: &Group| {
             -0.5 * group.weight * group.mean * group.mean + 0.5 * (group.weight / TAU).ln()
@@ -249,7 +249,7 @@ impl Groups {
     }
 }
 
-/// What a group's visits and places say.
+/// Summary of a group's visits and places.
 #[derive(Clone, Copy, Debug)]
 struct Tally {
     at: u64,

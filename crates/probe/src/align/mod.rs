@@ -1,10 +1,10 @@
-//! Where boundaries are: erase block, page and multi-plane page from what it costs to read across them.
+//! Finds boundaries: erase block, page and multi-plane page, from the cost of reading across them.
 //!
-//! Three reads tell about a boundary: of the block that ends at it, of the block half of which lies on either side,
-//! and of the block that begins at it. What the second costs beyond the others is the cost of crossing, and it
-//! depends on what the boundary is one of. So boundaries are taken in classes by the powers that they are multiples
+//! Three reads test a boundary: of the block that ends at it, of the block that lies half on either side, and of
+//! the block that begins at it. The cost of crossing is the time of the second beyond the others, and depends on
+//! what the boundary is a multiple of. So boundaries are grouped into classes by the powers that they are multiples
 //! of ([`Class`]), each class at places all over the drive, and the answer is the size from which on crossing costs
-//! more ([`infer`]). The method's page says what is assumed of noise: docs/method/probe-align.md.
+//! more ([`infer`]). For the assumptions about noise see docs/method/probe-align.md.
 
 mod class;
 mod doubt;
@@ -41,10 +41,10 @@ use crate::desk::{Desk, Halt};
 use crate::finding::{Finding, Name, Outcome, Verdict};
 use crate::known::Known;
 
-/// What the answers were drawn from.
+/// Evidence for the answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// What was found beforehand.
+    /// Conditions found before the boundaries were tested.
     pub conditions: Conditions,
     /// By block size, in ascending order.
     pub blocks: Vec<BlockEvidence>,

@@ -33,7 +33,7 @@ pub(super) struct Fit {
     pub(super) step_error: f64,
 }
 
-/// What is thought of a step before it is seen: a normal distribution of its logarithm.
+/// Prior of a step: a normal distribution of its logarithm.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StepPrior {
     /// The median step, in nanoseconds.

@@ -1,4 +1,4 @@
-//! What to ask next: the classes on which the answers that are still possible differ.
+//! Choice of the next reads: the classes on which the answers that are still possible differ.
 
 use super::class::Class;
 use super::erase::{self, Hypothesis};

@@ -1,9 +1,9 @@
-//! What may be asked of the probe of boundaries.
+//! Options of the boundary probe.
 
 use block::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// What the probe may take, and of what it asks.
+/// Options of the boundary probe: its time limit, block sizes and required probability.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {

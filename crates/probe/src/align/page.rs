@@ -19,7 +19,7 @@ const PLANES_NS: f64 = 30_000.0;
 /// that differ by half of it, over seven places.
 const FIRST_APART: f64 = 0.09;
 
-/// Where the plateau begins, and what is below it.
+/// Start of the plateau, and the page layout below it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Layout {
     /// The multi-plane page in bytes: the class with which the plateau begins.
@@ -28,19 +28,19 @@ pub struct Layout {
     pub planes: u8,
     /// Its probability, given the rows.
     pub probability: f64,
-    /// What a boundary of the plateau costs, in nanoseconds.
+    /// Cost of a boundary of the plateau, in nanoseconds.
     pub plateau_ns: f64,
     /// Standard error of that, in nanoseconds.
     pub plateau_error_ns: f64,
-    /// What the slower plane takes longer, in nanoseconds.
+    /// Extra time of the slower plane, in nanoseconds.
     pub plane_ns: f64,
     /// Standard error of that, in nanoseconds.
     pub plane_error_ns: f64,
-    /// What rows of the plateau differ in beyond their own errors, as a standard deviation in nanoseconds.
+    /// Standard deviation between rows of the plateau beyond their own errors, in nanoseconds.
     pub spread_ns: f64,
 }
 
-/// What one class costs, over both factors.
+/// Cost of one class, over both factors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Level {
     pub(super) log2: u32,

@@ -9,7 +9,7 @@ pub(super) const PRIMES: [(u64, u32); 8] =
 pub(super) struct Place {
     pub(super) at: u64,
     pub(super) cost: f64,
-    /// What it cost beyond the slower of its sides.
+    /// Cost beyond the slower of its sides.
     pub(super) beyond: f64,
 }
 

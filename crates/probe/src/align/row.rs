@@ -1,4 +1,4 @@
-//! What is judged: a row for each class of boundaries, measured by us or published by others.
+//! Input of the judgement: one row for each class of boundaries, measured by drivescope or published by others.
 
 use serde::{Deserialize, Serialize};
 
@@ -100,7 +100,7 @@ fn printed(value: f64) -> f64 {
     10f64.powi(value.abs().log10().floor() as i32 - 2)
 }
 
-/// Who measured, and what is known of the errors.
+/// Source of the rows, which determines what is known of their errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {

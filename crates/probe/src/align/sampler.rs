@@ -1,4 +1,4 @@
-//! What is issued: blocks before, across and after boundaries, at fresh places and in an order without a pattern.
+//! Reads of the probe: blocks before, across and after boundaries, at fresh places and in an order without a pattern.
 
 use engine::Sample;
 use workload::rng::Rng;
@@ -66,7 +66,7 @@ pub(super) struct Sampler {
     ground: Ground,
 }
 
-/// Where may be read, and how.
+/// Range that may be read, its empty parts, and whether the drive caches reads.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ground {
     /// First byte, and one beyond the last.
@@ -166,7 +166,7 @@ impl Sampler {
         self.ground.forgets
     }
 
-    /// Where may be read.
+    /// Range that may be read: its first byte, and one beyond the last.
     pub(super) fn range(&self) -> (u64, u64) {
         (self.ground.from, self.ground.to)
     }
@@ -230,9 +230,9 @@ pub(super) fn took(sample: &Sample) -> f64 {
     (sample.completed.0 - sample.issued.0) as f64
 }
 
-/// Which of `count` triples is visited when, and for which of its reads: each triple once in each of three rounds,
-/// for its reads in an order of its own. So neighbours in place are far apart in time, and what the first visit to a
-/// place does to the later ones falls on pre, on and post alike.
+/// Order of visits to `count` triples, as (triple, read): each triple once in each of three rounds, its reads in an
+/// order of their own. So neighbours in place are far apart in time, and the effect of the first visit to a place on
+/// later ones falls on pre, on and post alike.
 fn order(count: usize, rng: &mut Rng) -> Vec<(usize, usize)> {
     let mut roles: Vec<[usize; 3]> = vec![[0, 1, 2]; count];
     roles.iter_mut().for_each(|roles| rng.shuffle(roles));

@@ -1,5 +1,5 @@
-//! What is looked at before boundaries are: which parts of the drive were never written, whether it keeps what was
-//! read, whether it reads ahead, and whether its times are those of a head that moves.
+//! Survey before boundaries are tested: which parts of the drive were never written, whether it caches reads, whether it
+//! reads ahead, and whether its times are those of a moving head.
 
 use block::{Bytes, Nanos, Op};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ const AGAIN: usize = 32;
 /// From this correlation between the way from the read before and the time, a head is thought to move: of reads
 /// that have nothing to do with each other one in a billion surveys shows it.
 const SEEKS: f64 = 0.4;
-/// What is less than this share of a first read's time was answered from memory.
+/// Share of a first read's time below which a repeated read was answered from memory.
 const FROM_MEMORY: f64 = 0.75;
 /// The same of a read that goes on where one ended: the command itself takes its time all the same.
 const AHEAD: f64 = 0.9;
@@ -33,7 +33,7 @@ const BLANK: f64 = 0.5;
 /// The beginning of a drive is often kept in another way.
 const HEAD_BYTES: u64 = 64 << 20;
 
-/// What the survey found.
+/// Results of the survey.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
     /// Typical time of a read at a random place, in nanoseconds.

@@ -16,7 +16,7 @@ use super::verdict::{self, Judgement, infer};
 use crate::desk::{Desk, Halt};
 use crate::finding::{Finding, Verdict};
 
-/// What one block size said.
+/// Results with one block size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BlockEvidence {
     /// Bytes of each read.
@@ -25,7 +25,7 @@ pub struct BlockEvidence {
     pub reads: u64,
     /// Rows in ascending order of factor and class.
     pub rows: Vec<Row>,
-    /// What they say.
+    /// Judgement of the rows.
     pub judgement: Judgement,
 }
 
@@ -34,7 +34,7 @@ const COARSE: usize = 6;
 const COARSE_SHARE: f64 = 0.1;
 /// Triples of each class before an answer is thought of.
 const FIRST: usize = 24;
-/// What the block size that is asked first may take of the time that is left before another one is tried.
+/// Largest share of the time left that the first block size may use before another one is tried.
 const MAIN_SHARE: f64 = 0.7;
 /// No block size is asked with more reads than this: what so many do not tell, places differ in.
 const READS_MAX: usize = 150_000;
@@ -59,9 +59,9 @@ struct Voice {
     sampler: Sampler,
     rng: Option<Rng>,
     per_read: Nanos,
-    /// What single boundaries say, once they were asked.
+    /// Inference from single boundaries, once they were tested.
     family: Option<Family>,
-    /// What was judged last, and after how many reads.
+    /// Last judgement, and the number of reads it was made from.
     judged: Option<(usize, Judgement)>,
 }
 
@@ -117,7 +117,7 @@ impl Sweep {
                 break;
             }
         }
-        // Whoever speaks has what time is left.
+        // The block size that gives the answers gets the time that is left.
         limited(self.refine(spoke, desk))?;
         Ok(spoke)
     }
@@ -156,7 +156,7 @@ impl Sweep {
 
     /// Asks about single boundaries which size of all that may be it is, in ever larger rounds.
     fn name_sizes(&mut self, at: usize, desk: &mut Desk<'_>) -> Result<(), Halt> {
-        // Where what was read stays in memory, boundaries cannot be asked about again: rows speak for themselves.
+        // If the drive caches reads, boundaries cannot be tested again: the rows alone decide.
         if self.given.is_some() || !self.voices[at].sampler.forgets() {
             return Ok(());
         }
@@ -222,8 +222,8 @@ impl Sweep {
         let Some(value) = findings.first().and_then(|finding| finding.value) else { return };
         // Rows see the power of two in a size, and none below those of pages.
         let power = |bytes: u64| bytes.trailing_zeros().max(GROUP_LOG2_MAX);
-        // Where single boundaries have named the size, rows of another block size that step at a line of groups which are
-        // read at once say what these have seen too.
+        // If single boundaries have named the size, rows of another block size that step at a line of groups which are
+        // read at once only repeat what the boundaries have shown.
         let named = self.voices[spoke].family.as_ref().filter(|family| family.decided().is_some());
         let line = named.map_or(0, |family| family.line);
         for at in (0..self.voices.len()).filter(|&at| at != spoke) {

@@ -11,7 +11,7 @@ use super::row::{Row, Source};
 use super::sampler::{Sampler, Triple};
 use crate::finding::{Finding, Name, Verdict};
 
-/// What rows say: answers, and how probable what else there is.
+/// Judgement of rows: the answers, and the probabilities of the alternatives.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
     /// Erase block, page and multi-plane page.
@@ -36,9 +36,9 @@ impl Judgement {
         block && self.pages.first().is_some_and(|best| best.probability >= enough)
     }
 
-    /// What single boundaries say. Rows tell which contrast varies less where all of a class are averaged; here each
-    /// boundary counts, of which those of one size may lie between kinds of pages of their own. So the contrast is the one
-    /// in which boundaries differ less, and the other one where that leaves a doubt.
+    /// Inference from single boundaries. Rows show which contrast varies less where all of a class are averaged; here each
+    /// boundary counts, and those of one size may lie between kinds of pages of their own. So this takes the contrast in
+    /// which boundaries differ less, and the other one if that leaves a doubt.
     pub(super) fn family(&self, sampler: &Sampler) -> Family {
         let spread = self.erase_block.first().map_or(0.0, |best| best.spread_ns);
         let (from, to) = sampler.range();
@@ -106,7 +106,7 @@ const PAGES_LOG2_MAX: u32 = 21;
 const SHOWN: usize = 6;
 /// No answer is surer than this: the model of noise itself may be wrong.
 const SUREST: f64 = 0.9999;
-/// Where a step of this share of a read's time, and of so many nanoseconds, would have been seen, none is one.
+/// Largest step that may stay hidden when the answer is *none*: as a share of a read's time, and in nanoseconds.
 const HIDDEN: (f64, f64) = (0.03, 15_000.0);
 /// Erase blocks up to this size must hold so many groups of pages: below, a step may be that of groups which are read
 /// at once.
@@ -127,7 +127,7 @@ const OFF_MAX: f64 = 0.25;
 /// Single boundaries deny a step when that is so probable.
 const NOTHING: f64 = 0.99;
 
-/// What a source allows.
+/// Thresholds for answers, by the source of the rows.
 struct Standard {
     /// Least probability of an answer about the erase block, and of one about pages.
     sure: f64,
@@ -179,7 +179,7 @@ fn typical(rows: &[Row]) -> f64 {
     super::estimate::median(&mut times)
 }
 
-/// What is judged.
+/// Input of a judgement.
 struct Case<'a> {
     rows: Vec<Row>,
     family: Option<&'a Family>,

@@ -1,12 +1,12 @@
-//! What trials of the capacity showed.
+//! Evidence from trials of the capacity.
 
 use serde::{Deserialize, Serialize};
 
-/// What was seen.
+/// Observations of all trials.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Evidence {
-    /// What the drive claims.
+    /// Capacity that the drive claims.
     pub claimed_bytes: u64,
     /// First byte of the run of stamps at its end.
     pub run_begin_bytes: u64,
@@ -25,7 +25,7 @@ pub struct Evidence {
     pub kept_alone: Option<bool>,
     /// Places sampled at random.
     pub samples: Vec<Place>,
-    /// Where a stamp was met, and where it had been written; bytes. At most a hundred.
+    /// Offset at which a stamp was found, and the offset at which it had been written; bytes. At most a hundred pairs.
     pub moved: Vec<(u64, u64)>,
     /// Greatest common divisor of all distances at which stamps were met.
     pub period_bytes: Option<u64>,
@@ -33,7 +33,7 @@ pub struct Evidence {
     pub nearest_bytes: Option<u64>,
     /// A stamp written at that distance from the beginning was met at the beginning.
     pub wraps: Option<bool>,
-    /// Where what is written is lost from, and where it is still kept before that; the search's last bounds.
+    /// Last bounds of the search for the real end, in bytes: an offset that was kept, and the first that was lost.
     pub end: Option<(u64, u64)>,
     /// Requests that failed with an I/O error.
     pub failed: u64,
@@ -57,7 +57,7 @@ pub struct Evidence {
 /// A sampled place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// Where.
+    /// Offset of the place.
     pub offset_bytes: u64,
     /// All of it was read back as written.
     pub good: bool,

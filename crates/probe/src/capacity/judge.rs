@@ -11,7 +11,7 @@ use crate::{Finding, Name};
 const LATE: &str = "a drive that fails only once much of it is written passes too: only writing all of it and reading \
                     it back shows that (--full)";
 
-/// What the evidence says.
+/// Infers the real capacity from the evidence.
 pub fn infer(evidence: &Evidence) -> Finding {
     if !evidence.has_data {
         return unknown("it delivers no data to look at");
@@ -90,7 +90,7 @@ fn wrapped(evidence: &Evidence) -> Finding {
     Finding::found(Name::RealCapacity, nearest, 1.0 - evidence.error, reason)
 }
 
-/// What is written above some place is lost.
+/// Judges a drive that loses data written above some place.
 fn ended(evidence: &Evidence) -> Finding {
     let Some((kept, lost)) = evidence.end else { return unknown("its end was not looked for") };
     let what = match evidence.failed > 0 {

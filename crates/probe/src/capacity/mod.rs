@@ -1,4 +1,4 @@
-//! What a drive really holds: fake drives, found by sampling.
+//! Real capacity of a drive: detects fake drives by sampling.
 //!
 //! A drive that claims too much either drops what is written above its real end, or writes it elsewhere: the address
 //! wraps. A run of stamps at the very end finds both: it cannot be read back, or it is met again further down. A

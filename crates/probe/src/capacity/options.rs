@@ -1,12 +1,12 @@
-//! What may be asked of the probe of capacity.
+//! Options of the capacity probe and their defaults.
 
 use serde::{Deserialize, Serialize};
 
-/// What may be chosen.
+/// Options of the capacity probe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// What was there is kept and put back.
+    /// The original data is saved and put back.
     pub keeps: bool,
     /// Least share of bad places that is to be noticed; 0 to 1.
     pub bad_share: f64,

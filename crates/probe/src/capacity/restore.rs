@@ -9,7 +9,7 @@ use super::stamp::{Kept, Original, SECTOR, Stamps};
 use super::trial::{no_content, script, settle};
 use crate::desk::{Desk, Halt};
 
-/// What became of the original data.
+/// Outcome of restoring the original data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Restored {
     /// Written back.
@@ -35,7 +35,7 @@ pub struct Restorer {
     stamps: Stamps,
     /// Also what was changed since is overwritten.
     all: bool,
-    /// What became of the places so far.
+    /// Outcome for the places so far.
     pub restored: Restored,
 }
 

@@ -19,7 +19,7 @@ pub struct Stamps {
     salt: u64,
 }
 
-/// What was read of a sector.
+/// Kind of content read from a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// Its own stamp.
@@ -64,7 +64,7 @@ impl Stamps {
             || (0..sector.len()).step_by(8).all(is_either)
     }
 
-    /// What `sector`, read at `offset`, is.
+    /// Classifies the content of `sector`, read at `offset`.
     pub fn look(self, offset: u64, sector: &[u8]) -> Seen {
         if sector == self.sector(offset) {
             return Seen::Own;
@@ -129,7 +129,7 @@ impl Original {
     }
 }
 
-/// What places held, to be written back.
+/// Original data of places, to be written back.
 #[derive(Clone, Debug, Default)]
 pub struct Kept(Arc<BTreeMap<u64, Original>>);
 
@@ -149,7 +149,7 @@ impl Kept {
         self.0.values().map(Original::bytes)
     }
 
-    /// What was kept of a place.
+    /// Original data of the place at `offset`.
     pub(super) fn at(&self, offset: u64) -> Option<Cow<'_, [u8]>> {
         self.0.get(&offset).map(Original::bytes)
     }

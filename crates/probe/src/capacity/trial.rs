@@ -24,7 +24,7 @@ pub(super) const FAILURES: u32 = 16;
 const READ: (Op, usize) = (Op::Read, TOGETHER);
 const FLUSH: Access = Access { op: Op::Flush, fua: false, offset: Bytes::ZERO, len: Bytes::ZERO };
 
-/// What is tried.
+/// Places that one trial stamps and reads.
 #[derive(Clone, Debug, Default)]
 pub struct Trial {
     /// Places (offset and length) that are stamped and read back.
@@ -33,20 +33,20 @@ pub struct Trial {
     pub after: Vec<(u64, u64)>,
     /// Places that are only read, for stamps of others.
     pub looked_at: Vec<(u64, u64)>,
-    /// What was there is kept and put back.
+    /// The original data is saved and put back.
     pub keeps: bool,
     /// Places reach the drive in the order in which they are listed, the first part of each first.
     pub in_order: bool,
 }
 
-/// What a trial showed.
+/// Results of a trial.
 #[derive(Clone, Debug, Default)]
 pub struct Shown {
     /// Sectors that held their own stamp.
     pub own: u64,
     /// Places of sectors that did not, and could be read or not.
     pub lost: Vec<u64>,
-    /// Where a stamp was read, and where it had been written.
+    /// Offset at which a stamp was read, and the offset at which it had been written.
     pub moved: Vec<(u64, u64)>,
     /// Sectors of which data came at all.
     pub delivered: u64,
@@ -76,7 +76,7 @@ impl Trial {
         }
         let (kept, mut unreadable) = self.keep(desk)?;
         let is_readable = |place: &(u64, u64)| !unreadable.contains(place);
-        // What cannot be read cannot be put back, so it is not overwritten; that it is lost is known already.
+        // Data that cannot be read cannot be put back, so it is not overwritten; it is known to be lost already.
         let cut = |places: &[(u64, u64)]| {
             places.iter().copied().flat_map(requests).filter(is_readable).collect()
         };
@@ -120,7 +120,7 @@ impl Trial {
         let stamps = Stamps::new(salt);
         let content = || -> Box<dyn Payload> { Box::new(stamps) };
         let mut shown = Shown::default();
-        // What pushes places out of a cache begins when all of them have arrived: requests that are under way together
+        // Writes that push places out of a cache begin only after all of those have arrived: requests in flight together
         // arrive in any order.
         let is_short = |place: &(u64, u64)| place.1 < REQUEST;
         let runs = self.places.chunk_by(|one, next| is_short(one) == is_short(next));

@@ -1,8 +1,8 @@
-//! What flashbench's find-fat tables say.
+//! Inference from flashbench's find-fat tables.
 //!
 //! Each column is an erase block from the beginning on, each line a size of writes. A zone for file allocation tables
 //! takes small writes better than what follows: its columns are faster, the more so the smaller the writes. A first
-//! column that is slower is no such zone; it has been seen where the first blocks hold what is written often.
+//! column that is slower is not such a zone; it has been seen where the first blocks hold what is written often.
 
 use serde::{Deserialize, Serialize};
 

@@ -16,14 +16,14 @@ pub use zone::Place;
 
 const MIB: u64 = 1 << 20;
 
-/// What the answer was drawn from.
+/// Evidence for the answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// How many erase blocks may be open: found before, or here.
     pub open: Option<u32>,
     /// Size of the writes, in bytes.
     pub len_bytes: u64,
-    /// What turns cost with as many blocks as may be open, and with one more.
+    /// Cost of turns with as many blocks as may be open, and with one more.
     pub levels: Option<(Excess, Excess)>,
     /// Places in the order in which they were asked.
     pub places: Vec<Place>,
@@ -92,7 +92,7 @@ enum Open {
     Unknown,
 }
 
-/// What is known of open blocks, or else found out here.
+/// Returns how many blocks may be open, as known or as measured here.
 fn open_units(
     desk: &mut Desk<'_>,
     known: &Known,
@@ -126,7 +126,7 @@ fn search(
     hint: Option<u64>,
 ) -> Result<Finding, Halt> {
     let unknown = |reason: String| Ok(Finding::unknown(Name::FatZone, reason));
-    // Where planes are programmed one by one on return, merges may by chance cost as much at one size.
+    // If planes are programmed one by one on return, merges may happen to cost as much at one size.
     let clear = asker.calibrate(desk)? || {
         asker.len *= 2;
         asker.calibrate(desk)?
@@ -148,7 +148,7 @@ fn search(
         }
         Some(true) => {}
     }
-    // Where reads showed a zone, its end is asked about first.
+    // If reads showed a zone, its end is tested first.
     let hint = hint.filter(|end| *end > len && end.is_multiple_of(len) && end + len <= limit);
     let (mut low, mut high) = (0, None);
     for at in hint.into_iter().flat_map(|end| [end - len, end]) {

@@ -1,8 +1,8 @@
-//! Where a place belongs: to the zone at the beginning, or to the blocks of which only some may be open.
+//! Classifies a place: in the zone at the beginning, or in one of the blocks of which only some may be open.
 //!
-//! As many erase blocks as may be open take turns, and with them a place that is asked about. If it lies in a zone
-//! that is mapped page by page, nothing happens: none of the others has to be closed. If it lies in a block like
-//! the others it is one too many, and each write of the round costs a merge.
+//! As many erase blocks as may be open take turns, and with them the place under test. If it lies in a zone that is
+//! mapped page by page, nothing happens: none of the others has to be closed. If it lies in a block like the others, it
+//! is one too many, and each write of the round costs a merge.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,9 +20,9 @@ const SURE: f64 = 4.0;
 /// A place that was asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Place {
-    /// Where it begins, in bytes.
+    /// Offset of the place, in bytes.
     pub offset_bytes: u64,
-    /// What the others took longer than alone, when it took part.
+    /// Time that the other blocks took beyond writing alone, when the place took part.
     pub excess: Excess,
     /// True when it belongs to the zone, false when it counts as a block that is open; null when neither is clear.
     pub inside: Option<bool>,
@@ -33,7 +33,7 @@ pub(super) struct Asker<'a> {
     field: &'a mut Field,
     open: u32,
     pub(super) len: u64,
-    /// What turns cost with as many as may be open, and with one more.
+    /// Cost of turns with as many blocks as may be open, and with one more.
     pub(super) levels: Option<(Excess, Excess)>,
     pub(super) places: Vec<Place>,
 }
@@ -66,8 +66,8 @@ impl<'a> Asker<'a> {
         offset: u64,
     ) -> Result<Option<bool>, Halt> {
         let Some((within, beyond)) = self.levels else { return Ok(None) };
-        // Which part of one block too many it costs. What is left of a block behind a zone that ends inside it is
-        // closed sooner than a whole one, so the line lies far below a half.
+        // Share of the cost of one block too many. The rest of a block behind a zone that ends inside it is closed
+        // sooner than a whole block, so the line lies far below a half.
         let inside = |excess: Excess| {
             let rise = beyond.excess_ns - within.excess_ns;
             let share = (excess.excess_ns - within.excess_ns) / rise;

@@ -1,16 +1,16 @@
-//! What stands around tables: the command, the device, headings.
+//! Context of tables: the command, the device, headings.
 
 use super::command::{self, Command, Heading};
 use super::tables::Told;
 
-/// What was said before a table.
+/// Context seen before a table.
 #[derive(Debug, Default)]
 pub(super) struct Around {
     pub device: Option<String>,
     pub capacity_bytes: Option<u64>,
     pub command: Option<Command>,
     pub heading: Heading,
-    /// Which of the command's tables came already.
+    /// Tables of the command that were already seen.
     pub came: Came,
 }
 
@@ -24,7 +24,8 @@ pub(super) struct Came {
 }
 
 impl Around {
-    /// What was said of a table. `of_it` decides whether the command printed it, and marks it as printed.
+    /// Returns the context of a table, and its command. `of_it` decides whether the command printed it, and marks
+    /// it as printed.
     pub(super) fn told(
         &mut self,
         of_it: impl FnOnce(&Command, &mut Came) -> bool,

@@ -50,7 +50,7 @@ impl Broken {
 #[derive(Debug)]
 pub(super) struct Series<T> {
     pub rows: Vec<T>,
-    /// What follows them like a row and is none.
+    /// Text after them that looks like a row but cannot be read.
     pub broken: Option<Broken>,
     pub stopped: bool,
 }
@@ -205,7 +205,7 @@ fn align_row(raw: &RawAlign, notes: &mut Vec<Note>) -> AlignRow {
     row
 }
 
-/// What the row says of its last figure: value and resolution.
+/// Value and resolution of the row's last figure, and their source.
 fn diff_of(
     raw: &RawAlign,
     row: &AlignRow,
@@ -227,7 +227,7 @@ fn diff_of(
     Some(((computed, 2.0 * off), DiffFrom::Computed))
 }
 
-/// Which test printed rates.
+/// Kind of test that printed the rates.
 fn kind(rows: &[RawRates], around: &Around) -> Kind {
     let columns = rows.first().map_or(0, |row| row.rates.len());
     let last = rows.last().map_or(0, |row| row.len_bytes);
@@ -265,7 +265,7 @@ fn rates(
         Kind::Program => c.program && !std::mem::replace(&mut came.program, true),
     });
     sizes(&series.rows, command.as_ref(), &mut told, notes);
-    // What headlines say is said of one table.
+    // A headline applies to one table only.
     let heading = std::mem::take(&mut around.heading);
     let random = command.as_ref().map(|command| (command.random, Source::Command));
     let random = random.or(heading.random.map(|random| (random, Source::Heading)));

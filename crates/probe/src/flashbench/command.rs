@@ -1,4 +1,4 @@
-//! What a command line, a comment or a file's name tells of a table.
+//! Facts about a table from a command line, a comment or a file name.
 
 use super::lines::clip;
 
@@ -301,7 +301,7 @@ impl Sum<'_> {
     }
 }
 
-/// What a comment or a headline tells: `# open-au-nr=3, linear`, `==== AU=2, random access ====`.
+/// Facts in a comment or a headline: `# open-au-nr=3, linear`, `==== AU=2, random access ====`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Heading {
     pub nr: Option<u32>,

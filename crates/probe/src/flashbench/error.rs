@@ -42,9 +42,9 @@ pub enum ParseError {
         file: String,
         /// From 1.
         line: u32,
-        /// What should stand there.
+        /// Description of the expected text.
         expected: String,
-        /// What does, at most 200 characters.
+        /// The text found, at most 200 characters of it.
         found: String,
     },
 }

@@ -35,7 +35,7 @@ use rows::{Rows, mean, rate};
 
 use super::tables::Table;
 
-/// What `-O` and `-f` write.
+/// Byte that `-O` and `-f` write.
 const CONTENT: u8 = 0x5a;
 /// The columns of `-p`: what is written, or a read; and whether in order.
 const PROGRAM: [(Option<u8>, bool); 8] = [
@@ -55,7 +55,7 @@ pub enum FaceError {
     /// The drive, its limits or the user.
     #[error(transparent)]
     Halt(#[from] Halt),
-    /// What was asked for does not fit the device.
+    /// The requested test does not fit the device.
     #[error("{}: {what}", .test.flag())]
     Unfit {
         /// The test.
@@ -65,7 +65,7 @@ pub enum FaceError {
     },
 }
 
-/// What the tests left.
+/// Results of the tests.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Done {
     /// The tables, as they would be read back: for the verdict.

@@ -155,8 +155,8 @@ impl Time {
     }
 }
 
-/// What became of the micro sign and its `s`: U+00B5, U+03BC, plain letters, entities, and either sign in UTF-8 taken
-/// for Latin-1 once or twice, or replaced by a mark for what could not be shown.
+/// Forms that the micro sign takes in texts: U+00B5, U+03BC, plain letters, entities, and either sign in UTF-8 taken
+/// for Latin-1 once or twice, or replaced by a mark for an unprintable character.
 const MICRO: [&str; 12] =
     ["µ", "μ", "u", "Âµ", "Î¼", "Ã‚Âµ", "ÃŽÂ¼", "&micro;", "&#181;", "?", "\u{fffd}", "ï¿½"];
 

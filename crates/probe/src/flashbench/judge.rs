@@ -5,7 +5,7 @@ use crate::finding::{Finding, Name};
 use crate::known::Known;
 use crate::{align, fat, open_au, scatter};
 
-/// What `tables`, all of one device, say of it. `erase_block` in bytes is taken as given, when it is.
+/// Judges `tables`, all of one device. `erase_block` in bytes, if present, is taken as given.
 ///
 /// Several tables of one kind are judged together where they complete each other, as those of `--open-au` with 1, 2,
 /// 3 … units do, and one by one where they repeat each other; answers that contradict each other leave it open.

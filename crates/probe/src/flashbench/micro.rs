@@ -37,7 +37,7 @@ fn settle_row(row: &mut RawAlign, has_sign: bool) -> u32 {
         let reading = with_micro(row, lost.map(|(_, at)| *at));
         let misfit = misfit(&reading);
         let changed = mask.count_ones();
-        // Where signs survive elsewhere, seconds are seconds unless the row says otherwise.
+        // If signs survive elsewhere, seconds are seconds unless the row says otherwise.
         let odd = if has_sign { changed } else { 4 - changed };
         ((misfit > 1.0, odd, misfit), changed, reading)
     });

@@ -1,4 +1,4 @@
-//! What a reader of a table has to know of how it was read.
+//! Notes for the reader of a table on how it was parsed.
 
 use std::fmt;
 
@@ -11,17 +11,17 @@ use super::other::{Other, OtherKind};
 pub struct Note {
     /// The line that it is about, from 1.
     pub line: u32,
-    /// What it says.
+    /// Content of the note.
     pub kind: NoteKind,
 }
 
-/// What a [`Note`] says.
+/// Content of a [`Note`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteKind {
     /// The last row is not whole and was left out.
     CutRow {
-        /// What is left of it.
+        /// Remaining text of the row.
         text: String,
     },
     /// The last figure of a row is cut short, and was read all the same.
@@ -75,7 +75,7 @@ pub enum NoteKind {
     OffsetsWrapped,
     /// The table is of a kind from which nothing is inferred.
     Skipped {
-        /// Which.
+        /// Kind of the table.
         kind: OtherKind,
     },
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A table that is known by its form and not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Other {
-    /// Which.
+    /// Kind of the table.
     pub kind: OtherKind,
     /// How many of its lines there are.
     pub lines: u32,

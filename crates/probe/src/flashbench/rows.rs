@@ -11,11 +11,11 @@ pub(super) struct RawAlign {
     pub times: [Time; 3],
     /// diff, unless the text ends before it.
     pub diff: Option<Time>,
-    /// What stands for diff in the text.
+    /// Text of diff as printed.
     pub diff_text: String,
 }
 
-/// What a search for a row of `--align` found.
+/// Result of a search for a row of `--align`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Found<'a> {
     /// A row that begins at `at`, and what follows it.
@@ -118,14 +118,14 @@ pub(super) struct RawRates {
     pub rates: Vec<(f64, f64, bool)>,
 }
 
-/// What a line has of rows of rates.
+/// Rows of rates found in a line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RatesFound {
-    /// Where the first begins and the last ends, in bytes from the beginning of the line.
+    /// Start of the first row and end of the last, in bytes from the beginning of the line.
     pub at: usize,
     pub end: usize,
     pub rows: Vec<RawRates>,
-    /// What stands at the end of the line like a row that is cut short, and its size.
+    /// Size and text of a row that is cut short at the end of the line, if there is one.
     pub broken: Option<(u64, String)>,
 }
 
@@ -139,7 +139,7 @@ pub(super) fn rates(text: &str, line: u32) -> RatesFound {
     let mut others = false;
     while let Some((at, word)) = words.next() {
         let Some(len_bytes) = figure::size(word) else {
-            // What follows a series is not the series.
+            // Text after a series is not part of it.
             if found.rows.len() >= JOINED_ROWS_MIN {
                 break;
             }

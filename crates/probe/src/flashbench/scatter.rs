@@ -43,7 +43,7 @@ impl RawPoint {
     }
 }
 
-/// What is wrong with a series of points.
+/// Error in a series of points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub line: u32,

@@ -1,4 +1,4 @@
-//! What flashbench's tables say, as plain data. Bytes and nanoseconds throughout.
+//! Contents of flashbench's tables, as plain data. Bytes and nanoseconds throughout.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,13 +11,13 @@ pub use super::other::{Other, OtherKind};
 pub struct Parsed {
     /// The table itself.
     pub table: Table,
-    /// What stands around it.
+    /// Context of the table.
     pub told: Told,
     /// Name of the text, as the caller gave it.
     pub file: String,
     /// First and last line of its rows, from 1.
     pub lines: (u32, u32),
-    /// What was left out, mended or is odd, in the order of lines.
+    /// Parts that were left out, repaired or odd, in the order of lines.
     pub notes: Vec<Note>,
 }
 
@@ -37,7 +37,7 @@ pub enum Table {
     Other(Other),
 }
 
-/// What a text says of a table beside its rows. `None`: it does not say.
+/// Facts about a table in the text beside its rows. `None` where the text does not state them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Told {
     /// The command line above the table, at most 400 characters of it.
@@ -56,7 +56,7 @@ pub struct Told {
     pub scatter_span: Option<u32>,
 }
 
-/// Where a fact about a table was found.
+/// Source of a fact about a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -77,7 +77,7 @@ pub enum Source {
 pub struct Cut {
     /// Its line, from 1.
     pub line: u32,
-    /// What is left of it, at most 200 characters.
+    /// Remaining text of the row, at most 200 characters.
     pub text: String,
 }
 
@@ -101,7 +101,7 @@ pub struct AlignRow {
     pub on_ns: f64,
     /// Mean time of reads that begin at it.
     pub post_ns: f64,
-    /// What crossing costs: on − (pre + post) / 2. `None` where the text ends before it.
+    /// Cost of crossing: on − (pre + post) / 2. `None` where the text ends before it.
     pub diff_ns: Option<f64>,
     /// How `diff_ns` came about.
     pub diff_from: DiffFrom,
@@ -173,11 +173,11 @@ pub struct Rate {
 pub struct OpenAuTable {
     /// How many units were written in turn (`--open-au-nr`), from 1.
     pub nr: Option<u32>,
-    /// Where `nr` was found.
+    /// Source of `nr`.
     pub nr_from: Option<Source>,
     /// True when each unit was written out of order (`--random`).
     pub random: Option<bool>,
-    /// Where `random` was found.
+    /// Source of `random`.
     pub random_from: Option<Source>,
     /// `--erasesize`, in bytes.
     pub erase_block: Option<u64>,
@@ -232,7 +232,7 @@ pub struct Scatter {
 /// One line of `--scatter`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Where the read began, in bytes from the beginning of the device.
+    /// Offset of the read, in bytes from the beginning of the device.
     pub offset_bytes: u64,
     /// Its least time, in nanoseconds.
     pub ns: f64,

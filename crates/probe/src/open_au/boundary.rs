@@ -1,10 +1,10 @@
-//! Where erase blocks end, by writing: for drives whose reads show nothing.
+//! Finds the ends of erase blocks by writing, for drives whose reads show nothing.
 //!
-//! While as many erase blocks are open as may be, none of them complete, the first write to a further one has to
-//! close one of them, and the next write that goes on from there does not. So four writes in order across a place
-//! tell whether erase blocks meet there: the first opens a block and shows what that takes, the second and the
-//! fourth go on, and the third takes long exactly when it begins a block of its own. It needs neither the number of
-//! blocks that may be open nor anything that reads show.
+//! While as many erase blocks are open as may be, none of them complete, the first write to a further one has to close
+//! one of them, and the next write that continues there does not. So four writes in order across a place show whether
+//! erase blocks meet there: the first opens a block and shows what that takes, the second and the fourth continue, and
+//! the third takes long exactly when it begins a block of its own. This needs neither the number of blocks that may be
+//! open nor anything that reads show.
 
 use serde::{Deserialize, Serialize};
 use workload::rng::Rng;
@@ -25,7 +25,7 @@ const LEN: u64 = 64 * KIB;
 const EVEN: u64 = 384 * KIB;
 /// The largest of 2^k that is looked for; 3 x 2^k go as far again by half.
 const MOST: u64 = 64 * MIB;
-/// What is left out at the beginning, where a zone for file allocation tables may be.
+/// Bytes left out at the beginning, where a zone for file allocation tables may be.
 const SKIP: u64 = 64 * MIB;
 /// A class has no boundaries when so many more of its places say so, and has them when so many more do. An erase that
 /// falls on the third write looks like a boundary, and nothing that happens by chance looks like none.
@@ -63,12 +63,12 @@ pub struct Class {
     pub opening_ns: f64,
 }
 
-/// What the answer was drawn from.
+/// Evidence for the answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BoundaryEvidence {
     /// Classes in the order in which they were asked.
     pub classes: Vec<Class>,
-    /// What opening a block takes longer than going on, in nanoseconds, when it was first seen to.
+    /// Time that opening a block takes beyond continuing in it, in nanoseconds, as first seen.
     pub opening_ns: f64,
     /// Blocks opened before that.
     pub opened: u64,
@@ -81,11 +81,11 @@ pub struct BoundaryEvidence {
 /// Times of the four writes across one place.
 #[derive(Clone, Copy, Debug)]
 struct Crossing {
-    /// What the first took longer than those that go on.
+    /// Time of the first write beyond that of a write that continues.
     opening: f64,
-    /// What the third did.
+    /// Time of the third write beyond it.
     excess: f64,
-    /// What those take.
+    /// Time of a write that continues.
     going_on: f64,
 }
 
@@ -133,11 +133,11 @@ struct Asker<'a, 'b> {
     end: u64,
     /// Size of the writes.
     len: u64,
-    /// What opening blocks took of late.
+    /// Recent costs of opening blocks.
     openings: Vec<f64>,
     /// How many were opened before it began to cost something: no more can be open than these.
     opened: u64,
-    /// Which place far apart is opened next.
+    /// Number of the next place far apart to open.
     turn: u64,
     rng: Rng,
 }
@@ -280,7 +280,7 @@ impl<'a, 'b> Asker<'a, 'b> {
                 self.open_next()?;
             }
             let crossing = self.cross(&format!("{} KiB places", align / KIB), place)?;
-            // Where the first opened nothing, its block was open: it says nothing about the third.
+            // If the first write opened nothing, its block was open: then the third shows nothing.
             if crossing.opening < self.half() {
                 continue;
             }
@@ -344,7 +344,7 @@ impl<'a, 'b> Asker<'a, 'b> {
 /// Purpose of the random numbers that choose places.
 const CLASSES: u64 = 0x636c_6173;
 
-/// What opening costs in all of the last crossings, when it clearly does.
+/// Cost of opening in all of the last crossings, if it is clear.
 fn costs(last: &[Crossing]) -> Option<f64> {
     let openings: Vec<f64> = last.iter().map(|crossing| crossing.opening).collect();
     let (low, median) = (stats::quantile(&openings, 0.2)?, stats::quantile(&openings, 0.5)?);

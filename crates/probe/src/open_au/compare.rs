@@ -27,13 +27,13 @@ const EVEN: f64 = 1.6;
 const HINT: (f64, f64) = (2.0, 0.04);
 /// So may be the smallest writes by themselves, from this share on.
 const LAST: f64 = 0.1;
-/// What a line is slower by counts when the next smaller size has at least this part of it. A cliff is steepest for
-/// the smallest writes; where only the largest are slow, as in the first lines of many a table, it is something else.
+/// A line's slowdown counts when that of the next smaller size is at least this share of it. A cliff is steepest for
+/// the smallest writes; if only the largest are slow, as in the first lines of many tables, it is something else.
 const LASTS: f64 = 0.35;
 /// At random, no line of a fast table but one by itself is slower by this share.
 const FAST_RANDOM: f64 = 0.2;
 
-/// What one table says.
+/// State of one table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum State {
     /// So many are open without harm.
@@ -94,7 +94,7 @@ pub(super) fn compare(profile: &Profile, fast: &Profile, order: Order) -> State 
     }
 }
 
-/// What runs of slow lines are.
+/// Classification of the runs of slow lines.
 #[derive(Default)]
 struct Seen {
     cliff: Option<Cliff>,

@@ -37,7 +37,7 @@ pub(crate) struct Field {
     near: bool,
     /// How many take part so far: the first of `starts`.
     part: usize,
-    /// Whose turn it is next.
+    /// Index of the block whose turn is next.
     next: usize,
     /// Times of writes alone, by size, block and slot.
     alone: BTreeMap<u64, Vec<Vec<f64>>>,
@@ -46,15 +46,15 @@ pub(crate) struct Field {
 /// One visit to an erase block: a write in order, or two that go back.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Visit {
-    /// What its writes took longer than alone, in nanoseconds.
+    /// Time that its writes took beyond writing alone, in nanoseconds.
     pub(crate) excess: f64,
-    /// What they take alone.
+    /// Time of the same writes alone.
     pub(crate) alone: f64,
-    /// What they took, for each write.
+    /// Time per write.
     pub(crate) each: f64,
 }
 
-/// What visits say together.
+/// Summary of visits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Excess {
     /// Count of visits.
@@ -141,12 +141,12 @@ impl Field {
         (large_enough && starts.len() >= 3).then(|| field(starts))
     }
 
-    /// Where the first of them begins.
+    /// Offset of the first block.
     pub(crate) fn from(&self) -> u64 {
         self.starts.iter().copied().min().unwrap_or(0)
     }
 
-    /// Where the blocks begin, in random order.
+    /// Offsets of the blocks, in random order.
     pub(crate) fn starts(&self) -> &[u64] {
         &self.starts
     }
@@ -297,7 +297,7 @@ impl Field {
     }
 }
 
-/// Who takes turns, and how.
+/// Blocks that take turns, and how they are written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn<'a> {
     /// Blocks, as [`Field::take`] gave them.

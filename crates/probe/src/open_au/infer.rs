@@ -1,4 +1,4 @@
-//! What tables of times per write say about open erase blocks.
+//! Inference about open erase blocks from tables of times per write.
 //!
 //! A write to one erase block too many has to close another first. What that takes depends on the block that is
 //! closed, not on the write: so the cliff is an *excess over the table before that is the same for all sizes*, and
@@ -56,7 +56,7 @@ pub fn infer_order(tables: &[Table], order: Order) -> Finding {
     conclude(order, &states)
 }
 
-/// What a table says, beside those before it that are fast.
+/// Judges a table against those before it that are fast.
 fn judge(profile: &Profile, fast: &[Profile], order: Order) -> State {
     let beside = |fast: &&Profile| profile.beside(fast).len() >= 2;
     let Some(last) = fast.iter().rev().find(beside) else { return judge_alone(profile) };
@@ -64,8 +64,8 @@ fn judge(profile: &Profile, fast: &[Profile], order: Order) -> State {
     let first = fast.iter().find(beside).map_or(last, |first| compare(profile, first, order));
     match (last, first) {
         (State::Cliff(cliff), _) => State::Cliff(cliff),
-        // What planes one by one cost after a change of blocks goes where a block is opened anew, and the cliff then
-        // shows beside the first table only.
+        // The cost of planes one by one after a change of blocks vanishes where a block is opened again, and the
+        // cliff then shows beside the first table only.
         (_, State::Cliff(cliff)) => State::Cliff(cliff),
         (State::Slight(last), State::Slight(first)) => State::Slight(last.max(first)),
         (State::Fast, State::Slight(first)) => State::Slight(first),
@@ -124,7 +124,7 @@ fn conclude(order: Order, states: &[(u32, State)]) -> Finding {
             },
         );
     };
-    // What must be open before any table: one, when it is written in order.
+    // Number that must be open before any table: one, when it is written in order.
     let least = u32::from(order == Order::Linear);
     if fast.is_some_and(|fast| fast > too_many) || too_many <= least.max(fast.unwrap_or(0)) {
         let reason = format!(

@@ -34,7 +34,7 @@ const SMALL: u64 = 32 << 10;
 /// Erase blocks that a field begins with when there is room.
 const FIELD: u64 = 32;
 
-/// What is asked.
+/// Options of the probe of open erase blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
@@ -52,7 +52,7 @@ impl Default for Options {
     }
 }
 
-/// What the answers were drawn from.
+/// Evidence for the answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The erase block that was taken as known, in bytes; null when places were chosen to fit any.
@@ -136,7 +136,7 @@ fn ask(
         let mut search = Search::new(&mut field, *order, small_write(known, *order));
         let nr_max = match limit {
             Some(End::Limit { open, .. }) => open.min(options.nr_max),
-            // Where nothing limits blocks written in order, half as many at random tell enough.
+            // If nothing limits blocks written in order, half as many at random are enough.
             Some(End::NoLimit { .. }) => options.nr_max.div_ceil(2),
             _ => options.nr_max,
         };

@@ -27,7 +27,7 @@ impl Shape {
         (unit.saturating_sub(LEAD * self.lead.1) / self.counted.1).min(6)
     }
 
-    /// Where write `n` begins, and its size.
+    /// Offset of write `n`, and its size.
     fn place(&self, n: u64) -> (u64, u64) {
         match n.checked_sub(LEAD) {
             None => (n * self.lead.1, self.lead.0),
@@ -52,7 +52,7 @@ const WRITES: usize = 60;
 pub struct Shift {
     /// By how much they were moved, in bytes.
     pub shift_bytes: u64,
-    /// What they took longer than at even places, in nanoseconds.
+    /// Time of the writes beyond those at even places, in nanoseconds.
     pub excess_ns: f64,
     /// Its standard error, in nanoseconds.
     pub error_ns: f64,

@@ -18,7 +18,7 @@ const SHARE: f64 = 0.05;
 const SLIGHT: f64 = 0.25;
 /// How often the count at the limit and the one beyond take turns before the limit is believed.
 const TURNS: usize = 3;
-/// Where a visit takes so many times longer, once less is enough, and the drive is spared.
+/// Ratio of a visit's excess to its writes alone from which fewer turns are enough, which spares the drive.
 const GROSS: f64 = 10.0;
 /// The cells of one kind lie apart from those of the other by this share of their distance.
 const APART: f64 = 0.6;
@@ -26,9 +26,9 @@ const APART: f64 = 0.6;
 const CLEAR: f64 = 8.0;
 /// Beyond the limit each visit costs a merge: this share of them does, whatever the drive does beside.
 const MOST: f64 = 0.65;
-/// Where the erase block is not known, a place may run on into the next block: that is one more in turn, and a drive that
-/// closes the oldest then closes others for a while. Before any place has gone so far, in the first round, so large a share
-/// of visits costs a merge beyond the limit.
+/// Share of visits in the first round that must cost a merge beyond the limit if the erase block is not known. A place may
+/// then run on into the next block: that is one more in turn, and a drive that closes the oldest then closes others for a
+/// while. In the first round no place has gone so far.
 const FIRST: f64 = 0.9;
 /// A visit that takes so many times longer than its writes alone is a merge whatever the size: no card has so many
 /// planes.
@@ -41,7 +41,7 @@ const PLANES: f64 = 3.0;
 /// among them.
 const BLIND: f64 = 0.75;
 
-/// What was measured with one count of erase blocks and one size.
+/// Measurement with one count of erase blocks and one size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// How many erase blocks took turns.
@@ -50,7 +50,7 @@ pub struct Cell {
     pub order: Order,
     /// Size of a write, in bytes.
     pub len_bytes: u64,
-    /// What turns cost beyond the same writes alone. A visit is one write in order, or two that go back.
+    /// Cost of turns beyond the same writes alone. A visit is one write in order, or two that go back.
     pub excess: Excess,
 }
 
@@ -66,7 +66,7 @@ impl Cell {
     }
 }
 
-/// What a count of erase blocks turned out to be.
+/// Result for one count of erase blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// As fast as one less.
@@ -103,7 +103,7 @@ pub(crate) struct Search<'a> {
     sizes: (u64, u64),
     /// All that was measured.
     pub(crate) cells: Vec<Cell>,
-    /// What turns cost that are no merges: at the smaller size, and at the larger once that was asked.
+    /// Cost of turns without merges: at the smaller size, and at the larger once that was measured.
     level: (Excess, Option<Excess>),
     /// Share of the visits in the first round of the last cell that took longer by more than half of its excess.
     first: f64,
@@ -165,7 +165,7 @@ impl<'a> Search<'a> {
         stats::quantile(&excesses, 0.5)
     }
 
-    /// What a visit cost the last time that so many took turns at the smaller size.
+    /// Cost of a visit the last time that `nr` blocks took turns at the smaller size.
     pub(super) fn last(&self, nr: u32) -> Option<&Excess> {
         let alike =
             |cell: &&Cell| (cell.nr, cell.order, cell.len_bytes) == (nr, self.order, self.sizes.0);
@@ -187,7 +187,7 @@ impl<'a> Search<'a> {
         for nr in 1..=to {
             let mut step = self.step(desk, nr)?;
             if step == Step::Unclear {
-                // What a drive does of its own accord now and then is over, or elsewhere, the next time.
+                // Occasional background work of the drive is over, or elsewhere, the next time.
                 step = self.step(desk, nr)?;
             }
             match step {
@@ -214,7 +214,7 @@ impl<'a> Search<'a> {
             if first.excess_ns > PLAIN * first.alone_ns {
                 return Ok(Step::Cliff);
             }
-            // What seldom happens by chance happens seldom twice.
+            // An effect that rarely happens by chance rarely happens twice.
             first = self.cell(desk, nr, small, VISITS_MAX)?;
             if !first.differs(&self.level.0) {
                 return Ok(first.as_fast());
@@ -272,7 +272,7 @@ impl<'a> Search<'a> {
         }
         let all = |cells: &[Excess]| cells.iter().map(|cell| cell.excess_ns).collect::<Vec<f64>>();
         let (fast, slow) = (Range::of(&all(&within)), Range::of(&all(&beyond)));
-        // What planes one by one cost goes as merges come: beyond may be less.
+        // The cost of planes one by one vanishes as merges come: beyond may be less.
         let gap = (slow.low - fast.high).max(fast.low - slow.high);
         let rise = (slow.low + slow.high - fast.low - fast.high).abs() / 2.0;
         let error = within.iter().chain(&beyond).map(|cell| cell.error_ns).fold(1.0, f64::max);
@@ -372,7 +372,7 @@ fn plain(visits: &[Visit]) -> bool {
 }
 
 impl Excess {
-    /// What was added over `before`, and its standard error.
+    /// Increase over `before`, and its standard error.
     pub(crate) fn over(&self, before: &Excess) -> (f64, f64) {
         (self.excess_ns - before.excess_ns, self.error_ns.hypot(before.error_ns))
     }

@@ -15,7 +15,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// What is found out with it.
+    /// Property that it determines.
     pub fn name(self) -> Name {
         match self {
             Order::Linear => Name::OpenAuLinear,

@@ -58,7 +58,7 @@ pub(super) struct Judged {
     pub(super) turns: Option<Turns>,
 }
 
-/// What is to be judged.
+/// Input of a judgement.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Question<'a> {
     /// Levels, in windows.
@@ -95,7 +95,7 @@ pub(super) fn judge(question: &Question<'_>) -> Option<Judged> {
     })
 }
 
-/// What regular turns add: a count where single places leave it open, and the order.
+/// Adds what regular turns show: a count where single places leave it open, and the order.
 fn in_turns(question: &Question<'_>, mixed: Judged, all: &[Turns]) -> Judged {
     let Some(best) = all.iter().min_by(|a, b| a.bic.total_cmp(&b.bic)) else { return mixed };
     let count = best.levels.len();

@@ -1,4 +1,4 @@
-//! Where a zone that begins with the region ends.
+//! Finds the end of a zone that begins with the region.
 
 use workload::rng::Rng;
 
@@ -36,7 +36,7 @@ const READS_MAX: usize = 4096;
 /// The edge counts as found exactly when all other places for it together are less likely than this.
 const DOUBT_MAX: f64 = 0.01;
 
-/// Where the zone ends, in bytes of the region's drive.
+/// End of the zone, in bytes of the region's drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Edge {
     /// Most likely, least and greatest end.
@@ -65,7 +65,7 @@ pub(super) struct Search<'a> {
     pub(super) alike: f64,
 }
 
-/// What is known of a run.
+/// Position of a run relative to the end of the zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Zone,
@@ -117,8 +117,8 @@ impl Search<'_> {
         (first <= last && first + MIB > last).then_some(first)
     }
 
-    /// Where runs are to begin between the last place in the zone and the first known not to be: at whole MiB as long
-    /// as there are several.
+    /// Starts of the next runs between the last place in the zone and the first known to be outside: at whole MiB as
+    /// long as there are several.
     fn between(&self, low: u64, high: u64) -> Vec<u64> {
         let whole = MIB.max(self.places.grain);
         let unit = if high - low >= 3 * whole { whole } else { self.places.grain };
@@ -130,7 +130,7 @@ impl Search<'_> {
         begins
     }
 
-    /// What is left between `low` and `high` when runs are known to lie on these sides.
+    /// Range left between `low` and `high` when runs are known to lie on these sides.
     fn narrowed(&self, mut low: u64, mut high: u64, begins: &[u64], sides: &[Side]) -> (u64, u64) {
         let end = sides.iter().position(|side| *side != Side::Zone).unwrap_or(sides.len());
         if let Some(last) = end.checked_sub(1) {
@@ -190,7 +190,7 @@ impl Search<'_> {
             reads += rounds;
             rounds = reads.div_ceil(2);
             sides = runs.iter().map(|run| self.side(run)).collect();
-            // What lies beyond the first run that is not in the zone says nothing new.
+            // Runs beyond the first one outside the zone add nothing.
             let end = sides.iter().position(|side| matches!(side, Side::Rest | Side::Both));
             let end = end.map_or(sides.len(), |end| end + 1);
             if !sides[..end].contains(&Side::Open) {

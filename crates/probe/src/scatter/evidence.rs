@@ -1,8 +1,8 @@
-//! What a scatter leaves for tables and plots.
+//! Evidence of a scatter, for tables and plots.
 
 use serde::{Deserialize, Serialize};
 
-/// Which places a point is one of.
+/// Set of places that a point belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
@@ -12,14 +12,14 @@ pub enum Part {
     Whole,
     /// In a window: a run of places that are read most often, for bands.
     Window,
-    /// Where a zone may end.
+    /// Around the possible end of a zone.
     Edge,
 }
 
 /// A place that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Which places it is one of.
+    /// Set of places that it belongs to.
     pub part: Part,
     /// Byte at which its reads begin.
     pub offset: u64,
@@ -42,7 +42,7 @@ pub struct Point {
 /// A run of places in which bands were looked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Window {
-    /// Which places it is of.
+    /// Set of places that it belongs to.
     pub part: Part,
     /// First byte.
     pub from: u64,
@@ -106,7 +106,7 @@ pub struct Period {
     pub correlation: f64,
 }
 
-/// What a scatter's answers were drawn from.
+/// Evidence for a scatter's answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Distance of neighbouring places, bytes.
@@ -123,9 +123,9 @@ pub struct Evidence {
     pub windows: Vec<Window>,
     /// The bands of all windows together, the fastest first; empty where they are not told apart.
     pub bands: Vec<Band>,
-    /// What the count of bands means: `SLC`, `MLC`, `TLC` or `QLC`.
+    /// Cell type for the count of bands: `SLC`, `MLC`, `TLC` or `QLC`.
     pub hypothesis: Option<String>,
-    /// Where which count of bands appears, by offset.
+    /// Ranges by their count of bands, in order of offset.
     pub stretches: Vec<Stretch>,
     /// Zones, by offset.
     pub zones: Vec<Zone>,

@@ -28,7 +28,7 @@ pub(super) struct Datum {
     pub(super) offset: u64,
 }
 
-/// Which parts a model has.
+/// Components of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Shape {
     /// Count of bands.
@@ -52,7 +52,7 @@ pub(super) struct Fit {
     pub(super) spread2: f64,
     /// One for each window.
     pub(super) offsets: Vec<f64>,
-    /// What the odd plane takes longer, ns.
+    /// Extra time of the odd plane, ns.
     pub(super) plane_ns: f64,
     pub(super) log_likelihood: f64,
     /// Schwarz's criterion, -2 ln L + parameters x ln n: less is better.
@@ -124,7 +124,7 @@ pub(super) fn fit(data: &[Datum], shape: Shape) -> Option<Fit> {
     Some(fit)
 }
 
-/// Where to begin: the windows' and the planes' means taken out, the rest divided as k-means does.
+/// Initial fit: the windows' and the planes' means taken out, the rest divided as k-means does.
 fn begin(data: &[Datum], shape: Shape, windows: usize) -> Option<Fit> {
     let mean = |of: &dyn Fn(&Datum) -> bool| {
         let some = data.iter().filter(|datum| of(datum)).map(|datum| datum.level.mean);

@@ -45,8 +45,7 @@ pub fn probe(
     let unit = known.value(Name::EraseBlock);
     desk.within(options.limit, |desk| {
         let mut state = State::new(desk, places);
-        // Where reads show boundaries, they read cells. Sizes that were given, or that writes have shown, say nothing of
-        // that.
+        // Reads that show boundaries read cells. Sizes that were given, or that writes have shown, do not imply that.
         let by_reads = |name| known.given(name).is_none() && known.scale(name).is_some();
         state.holds_data =
             !desk.may_write() && (by_reads(Name::EraseBlock) || by_reads(Name::MultiPlanePage));

@@ -1,9 +1,9 @@
-//! What may be asked of a scatter.
+//! Options of a scatter and their defaults.
 
 use block::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// What a scatter is to do.
+/// Options of a scatter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {

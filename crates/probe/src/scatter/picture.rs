@@ -108,7 +108,7 @@ fn as_known(places: &[Datum], fit: &Fit, base: f64) -> Option<(usize, Fit)> {
     (odds.abs() > ODDS).then(|| (bands.centers.len(), Fit { centers, ..bands.clone() }))
 }
 
-/// Where which count of bands appears: windows of one part that follow each other and have the same count.
+/// Ranges by their count of bands: consecutive windows of one part that have the same count.
 pub(super) fn stretches(windows: &[Window]) -> Vec<Stretch> {
     let told = |window: &Window| Some((window.part, window.count?));
     let runs = windows.chunk_by(|a, b| told(a) == told(b) && told(a).is_some());

@@ -1,4 +1,4 @@
-//! Which places a scatter reads.
+//! Places that a scatter reads.
 
 use block::Bytes;
 use workload::plan::Region;

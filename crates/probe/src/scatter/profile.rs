@@ -1,4 +1,4 @@
-//! What reads of a kind of region look like: levels with their shares, and how well others agree with them.
+//! Profile of the reads of a kind of region: levels with their shares, and how well other reads agree with them.
 
 use super::bands::Judged;
 use super::mixture::{Datum, Fit, Shape, fit, normal};

@@ -331,7 +331,7 @@ fn fat_zone(state: &State, zones: &[Zone]) -> Finding {
             "reads at the beginning are unlike the rest, and not as such a zone's are",
         );
     }
-    // What was never written is read sooner, and earlier probes wrote elsewhere.
+    // Places that were never written are read sooner, and earlier probes wrote elsewhere.
     if other.slower < 0.0 && !state.holds_data {
         return Finding::unknown(
             name,

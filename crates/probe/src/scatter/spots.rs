@@ -54,7 +54,7 @@ impl Spot {
     }
 }
 
-/// What a place's reads come to.
+/// Mean of a place's reads, and its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Level {
     /// Mean, ns.
@@ -162,7 +162,7 @@ pub(super) fn read_rounds(
     Ok(true)
 }
 
-/// What a read took, ns.
+/// Time of a read, ns.
 fn time(sample: &Sample) -> f64 {
     sample.completed.0.saturating_sub(sample.issued.0) as f64
 }

@@ -1,4 +1,4 @@
-//! What a scatter has read so far, and what it came to.
+//! State of a scatter: its reads so far, and their results.
 
 use workload::rng::Rng;
 
@@ -28,7 +28,7 @@ const ASTRAY_MAX: f64 = 0.06;
 /// Most reads of a place in a window.
 const READS_MAX: usize = 2048;
 
-/// What was read so far, and what it came to.
+/// Reads so far, and their results.
 pub(super) struct State {
     pub(super) places: Places,
     pub(super) rng: Rng,
@@ -81,7 +81,7 @@ impl State {
             (self.judged, self.beginning) = (judged, beginning);
             return Ok(());
         }
-        // What lies between was perhaps never written: only a zone that showed before is one.
+        // The places between were perhaps never written: only a zone that showed before is one.
         let zone = beginning.filter(|zone| matches!(zone, Beginning::Zone(_)));
         self.beginning = Some(zone.unwrap_or(Beginning::Open(false)));
         Ok(())

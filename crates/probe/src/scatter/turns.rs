@@ -82,7 +82,7 @@ impl Turns {
         self.levels.len() as u64 * self.run
     }
 
-    /// Which level a place has when its window begins at `phase`.
+    /// Index of the level of a place when its window begins at `phase`.
     fn turn(&self, offset: u64, phase: u64) -> usize {
         ((offset / self.grain + phase) / self.run % self.levels.len() as u64) as usize
     }

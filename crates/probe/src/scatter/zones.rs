@@ -51,14 +51,14 @@ pub(super) fn compare(
     match judged.answer {
         // Regions differ anyway.
         Answer::Open(_, false) => return Some(Beginning::Open(false)),
-        // Which places are of one page is not known, so neither is what the rest looks like.
+        // It is not known which places are of one page, so neither is the profile of the rest.
         Answer::Open(_, true) if !groups_known => return Some(Beginning::Open(true)),
         _ => {}
     }
     let rest = Profile::judged(judged);
     let zone = Profile::fitted(beginning, judged.fit.shape.plane)?;
     let as_rest = rest.log_likelihood(beginning);
-    // What separates Schwarz's criterion from the likelihood is the price of the parameters.
+    // Schwarz's criterion differs from the likelihood by the price of the parameters.
     let fit = zone.fit();
     let own = zone.log_likelihood(beginning) - (fit.bic / 2.0 + fit.log_likelihood);
     let (slower, error) = shift(beginning, &rest);

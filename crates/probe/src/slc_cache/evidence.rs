@@ -1,11 +1,11 @@
-//! What writes showed of a part with one bit a cell.
+//! Evidence from writes for a part with one bit a cell.
 
 use serde::{Deserialize, Serialize};
 
 use super::fill::{Drop, Fill, Plateau};
 use super::ring;
 
-/// What was seen.
+/// Evidence for the answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Small writes going round erase blocks.
@@ -14,15 +14,15 @@ pub struct Evidence {
     pub fill: Fill,
     /// Its stretches of one speed.
     pub plateaus: Vec<Plateau>,
-    /// Where it slowed down for good, in order; the first may be where memory was full.
+    /// Permanent slowdowns, in order; the first may be where memory was full.
     pub drops: Vec<Drop>,
-    /// What came back after pauses.
+    /// Recoveries after pauses.
     pub recovery: Vec<Recovery>,
     /// The limit that ended it, if one did.
     pub limit: Option<String>,
 }
 
-/// What was fast again after a pause.
+/// Recovery of the fast speed after a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recovery {
     /// The pause.

@@ -12,9 +12,9 @@ use crate::desk::{Desk, Halt};
 const TOGETHER: u64 = 8;
 /// Size of a request.
 const REQUEST: u64 = 1 << 20;
-/// What is written between two looks at the clock.
+/// Bytes written between two looks at the clock.
 pub const GROUP: u64 = TOGETHER * REQUEST;
-/// What is left out at the beginning: cards keep it in another way.
+/// Bytes left out at the beginning, which cards keep in another way.
 const FIRST: u64 = 48 << 20;
 /// A drop is told when what comes after takes so many times as long.
 pub const RATIO: f64 = 1.25;
@@ -35,9 +35,9 @@ pub struct Fill {
 /// A stretch of one speed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plateau {
-    /// Where it begins, counted from the first byte written.
+    /// Its start, counted from the first byte written.
     pub from_bytes: u64,
-    /// Where it ends.
+    /// Its end.
     pub to_bytes: u64,
     /// Its speed.
     pub bytes_per_s: f64,
@@ -111,7 +111,7 @@ impl Fill {
     }
 }
 
-/// Where the next group of a fill goes.
+/// Position of the next group of a fill.
 #[derive(Clone, Debug)]
 pub struct Cursor {
     next: u64,
@@ -131,7 +131,7 @@ impl Cursor {
         Cursor { next: begin, begin, end, request: REQUEST }
     }
 
-    /// Where it began.
+    /// Offset at which it began.
     pub fn begin(&self) -> u64 {
         self.begin
     }

@@ -1,4 +1,4 @@
-//! What the evidence says of a cache of single-bit cells.
+//! Judgement of the evidence for a cache of single-bit cells.
 
 use block::Bytes;
 
@@ -36,7 +36,7 @@ const MEASURABLE: f64 = (32 * GROUP) as f64;
 /// Above this temperature drives slow down of themselves.
 const HOT_CELSIUS: f64 = 70.0;
 
-/// What is known of the drive beside the evidence.
+/// Facts about the drive beside the evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Facts {
     /// Size of the drive.
@@ -80,7 +80,7 @@ pub(super) fn may_be_memory(drop: &Drop) -> bool {
     drop.at_bytes <= most.max(MEMORY_BYTES_MAX as f64)
 }
 
-/// What the evidence says.
+/// Infers the size of the cache from the evidence.
 pub fn infer(evidence: &Evidence, facts: &Facts) -> Finding {
     if facts.rotational {
         let reason = "it turns: there are no cells to be written with one bit";
@@ -111,7 +111,7 @@ fn unknown(reason: impl Into<String>) -> Finding {
     Finding::unknown(Name::SlcCache, reason)
 }
 
-/// What the first fast stretch is.
+/// Kind of storage behind the first fast stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stretch {
     /// Memory, whose size is known.
@@ -239,7 +239,7 @@ fn is_emptied(drop: &Drop, recovery: &[Recovery]) -> bool {
         }
         _ => false,
     };
-    // What is fast to the end was not a cache's.
+    // A part that stays fast to the end was not a cache's.
     let ended = long.iter().all(|back| back.fast_bytes + 4 * GROUP <= back.written_bytes);
     let much = long.iter().any(|back| share(back) >= RECOVERED);
     ended && much

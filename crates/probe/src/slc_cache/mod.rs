@@ -20,7 +20,7 @@ use crate::finding::Name;
 use crate::finding::Outcome;
 use crate::known::Known;
 
-/// What may be chosen.
+/// Options of the cache probe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {

@@ -13,7 +13,7 @@ use crate::desk::{Desk, Halt};
 use crate::known::Known;
 use crate::{Finding, Name};
 
-/// What is written together: small, since the end is looked for after each.
+/// Writes issued together: few, since the end is looked for after each batch.
 const BATCH: u64 = 32;
 /// Merges after the end that are predicted, and how many of them must come where they are. Chance spikes of one write
 /// in a hundred do so less than once in a million runs.
@@ -52,7 +52,7 @@ pub struct Run {
     pub times_ns: Vec<u64>,
 }
 
-/// Where a run's writes become slow.
+/// End of the fast writes of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
@@ -71,7 +71,7 @@ impl Run {
         time_ns as f64 > SLOW * self.usual_ns as f64
     }
 
-    /// Where its writes become slow: see [`End`].
+    /// Returns the end of its fast writes: see [`End`].
     pub fn end(&self) -> End {
         let places = self.places as usize;
         if self.is_closed_from_the_second_round(places) {
@@ -136,7 +136,7 @@ fn merges(fits: usize, places: usize, count: usize) -> Vec<usize> {
     found
 }
 
-/// What the runs say, given the size of a page if it is known. `None` when there is no such log.
+/// Infers the size of the log from the runs, given the size of a page if it is known. `None` when there is no such log.
 pub fn infer(runs: &[Run], page_bytes: Option<u64>) -> Option<Finding> {
     let taken = |run: &&Run| matches!(run.end(), End::After(_));
     let largest = runs.iter().filter(taken).map(|run| run.write_bytes).max()?;
@@ -218,7 +218,7 @@ fn whole_units(room: u64) -> u64 {
     [48, 24, 12, 4].map(|mib| mib << 20).into_iter().find(|grain| *grain <= room).unwrap_or(1 << 20)
 }
 
-/// Where the writes of the runs go.
+/// Places that the runs write to.
 struct Places {
     first: u64,
     stride: u64,
@@ -232,7 +232,7 @@ impl Places {
         let open = known.value(Name::OpenAuLinear).filter(|open| *open <= 64);
         let count = open.map_or(24, |open| (2 * open + 2).max(12));
         let unit = known.value(Name::EraseBlock);
-        // What lies at the beginning may be kept in another way.
+        // The beginning may be kept in another way.
         let skipped = known.value(Name::FatZone).unwrap_or(0).max(48 << 20);
         let skipped = skipped.min(region.length.0 / 8);
         let room = (region.length.0 - skipped) / (count + 2);
@@ -272,7 +272,7 @@ pub fn ask(desk: &mut Desk<'_>, known: &Known, runs: &mut Vec<Run>) -> Result<()
     Ok(())
 }
 
-/// Who asks.
+/// Measurement in progress.
 struct Asker<'d, 'a> {
     desk: &'d mut Desk<'a>,
     places: Places,

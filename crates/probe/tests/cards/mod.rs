@@ -9,7 +9,7 @@ use drivescope_probe::{Desk, Finding, NoKeeper, Spent, Terms, Verdict};
 use engine::TargetBench;
 use workload::plan::Region;
 
-/// What may be done: a whole drive written, in an hour and 4 GiB.
+/// Terms that allow writes to the whole drive, for an hour and up to 4 GiB.
 pub fn terms(capacity: Bytes, seed: u64) -> Terms {
     Terms {
         region: Region { offset: Bytes(0), length: capacity },

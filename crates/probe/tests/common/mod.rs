@@ -1,4 +1,4 @@
-//! Where tests find what others published: it is kept beside the repository, not in it.
+//! Access to texts that others published, which are kept beside the repository, not in it.
 
 use std::fs;
 use std::path::PathBuf;

@@ -7,7 +7,7 @@ use drivescope_probe::{Desk, Finding, Known, Name, NoKeeper, Outcome, Spent, Ter
 use engine::TargetBench;
 use workload::plan::Region;
 
-/// What may be touched.
+/// Limits of a test's session with a drive.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// First byte and length; the whole drive when the length is 0.
@@ -58,7 +58,7 @@ pub struct DrawnCard {
     /// Its spec, with noise: sigma over what an erase block's boundary costs (50 us where that is nothing) is `level`,
     /// and one command in a hundred takes some ten times as long.
     pub spec: String,
-    /// What its reads can show: kinds of pages of different times, if there are several.
+    /// Bands that its reads can show: kinds of pages of different times, if there are several.
     pub bands: Option<u64>,
     /// Length of its zone for file allocation tables.
     pub fat: Option<u64>,
@@ -95,7 +95,7 @@ impl DrawnCard {
     }
 }
 
-/// What was said of `name`.
+/// The finding about `name`.
 pub fn finding<E>(outcome: &Outcome<E>, name: Name) -> &Finding {
     outcome.findings.iter().find(|finding| finding.name == name).unwrap()
 }

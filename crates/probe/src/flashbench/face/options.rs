@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::lengths::smallest;
 use super::order::{BITS_MAX, BITS_MIN};
 
-/// What `--help` prints.
+/// Output of `--help`.
 pub const HELP: &str = "\
 Usage: flashbench [OPTION]... DEVICE
 
@@ -88,12 +88,12 @@ impl Test {
     }
 }
 
-/// What was asked for, with flashbench's defaults for the rest. Sizes and offsets in bytes.
+/// Requested tests and options, with flashbench's defaults for the rest. Sizes and offsets in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The device or file, as typed.
     pub device: String,
-    /// Where the points of `-s` go; `None`, or `-` as typed, is stdout.
+    /// Output file for the points of `-s`; `None`, or `-` as typed, is stdout.
     pub out: Option<String>,
     /// `-s`.
     pub scatter: bool,
@@ -158,10 +158,10 @@ impl Default for Options {
     }
 }
 
-/// What destructive tests will write.
+/// Extent of the writes of destructive tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Writes {
-    /// Which tests.
+    /// The tests.
     pub tests: Vec<Test>,
     /// All bytes that they will write; places written again count again.
     pub bytes: Bytes,
@@ -183,7 +183,7 @@ pub enum UsageError {
     Ambiguous {
         /// As typed.
         given: String,
-        /// What it may mean.
+        /// Options that it may mean.
         meant: Vec<String>,
     },
     /// An option whose value is missing.
@@ -199,7 +199,7 @@ pub enum UsageError {
         option: &'static str,
         /// As typed.
         value: String,
-        /// What it has to be.
+        /// Reason why it is wrong.
         why: String,
     },
     /// No device.
@@ -346,7 +346,7 @@ impl Options {
         Ok(())
     }
 
-    /// What options have to be together.
+    /// Checks the options against each other.
     fn check(&self) -> Result<(), UsageError> {
         if self.tests().is_empty() {
             return Err(UsageError::NoTest);
@@ -386,7 +386,7 @@ impl Options {
         Test::ALL.into_iter().filter(asked).collect()
     }
 
-    /// Where the erase blocks of `-O` begin: `--offset`, or 16 MiB rounded up to whole erase blocks.
+    /// Offset of the first erase block of `-O`: `--offset`, or 16 MiB rounded up to whole erase blocks.
     pub fn first_au(&self) -> u64 {
         self.offset.unwrap_or_else(|| (16_u64 << 20).next_multiple_of(self.erasesize))
     }

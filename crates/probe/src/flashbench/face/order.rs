@@ -4,7 +4,7 @@
 pub(super) const BITS_MIN: u32 = 8;
 /// Most bits of the register.
 pub(super) const BITS_MAX: u32 = 16;
-/// What the register holds at first, as far as its bits go.
+/// Initial value of the register, as far as its bits go.
 const START: u32 = 0xace1;
 
 /// Places whose number is fed back, for each length from 8 bits on: a maximal sequence for each (flashbench's own

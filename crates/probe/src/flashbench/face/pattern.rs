@@ -1,4 +1,4 @@
-//! What flashbench's tests issue, as places: pure functions of the options and of the size of the device.
+//! Access patterns of flashbench's tests, as places: pure functions of the options and of the size of the device.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::order;
 pub(super) const PLACES: u64 = 7;
 /// Distance of the erase blocks of `-O`, in erase blocks (since June 2012; 4 before, and 2 in early 2011).
 const APART: u64 = 12;
-/// Where `-p` works, and on how much.
+/// Byte range of `-p`.
 pub(super) const PROGRAM: Range<u64> = 16 << 20..20 << 20;
 /// Distance of the reads of `-i`, in sizes of a read.
 const INTERVAL_APART: u64 = 9;
@@ -93,7 +93,7 @@ pub(super) fn program(len: u64, random: bool) -> Option<Vec<Place>> {
 }
 
 impl Options {
-    /// What will be written; `None` when all tests that were asked for only read.
+    /// Extent of the writes; `None` when all requested tests only read.
     pub fn writes(&self) -> Option<Writes> {
         let tests: Vec<Test> = self.tests().into_iter().filter(|test| test.writes()).collect();
         let each = tests.iter().map(|test| writes(*test, self));
@@ -105,7 +105,7 @@ impl Options {
     }
 }
 
-/// What a test writes: bytes, and the span that they lie in. Nothing for one that reads.
+/// Bytes that a test writes, and the span that they lie in; zero and empty for a test that only reads.
 pub(super) fn writes(test: Test, options: &Options) -> (u64, Range<u64>) {
     let rows = lengths(options.erasesize, options.blocksize).len() as u64;
     let erasesize = options.erasesize;
@@ -129,7 +129,7 @@ pub(super) fn writes(test: Test, options: &Options) -> (u64, Range<u64>) {
     }
 }
 
-/// Where a test that cannot leave places out ends.
+/// End of the range of a test that cannot leave places out.
 pub(super) fn end(test: Test, options: &Options) -> u64 {
     match test {
         Test::Scatter => {

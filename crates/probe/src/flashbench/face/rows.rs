@@ -1,4 +1,4 @@
-//! What the tests give, row by row, and the tables that the rows make up.
+//! Results of the tests, row by row, and the tables that the rows make up.
 
 use super::super::tables::{
     AlignRow, AlignTable, DiffFrom, FindFatRow, FindFatTable, OpenAuRow, OpenAuTable, Point, Rate,
@@ -14,7 +14,7 @@ const LINE_FROM: u64 = 4096;
 pub enum Row {
     /// `-s`: the least time of reads at a place. Given when the test is over, by ascending offset.
     Scatter {
-        /// Where.
+        /// Offset of the place.
         offset: u64,
         /// Least time.
         ns: u64,
