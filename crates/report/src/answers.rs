@@ -11,7 +11,7 @@ use crate::terminal::{BOLD, DIM, GREEN, Page, RED, Style, YELLOW, of_tone, paint
 /// A page of answers.
 #[derive(Clone, Debug)]
 pub struct Answers {
-    /// What was done to what.
+    /// Heading: the command and its subject.
     pub title: String,
     /// The answer that decides against the drive, in one sentence.
     pub warning: Option<String>,
@@ -19,9 +19,9 @@ pub struct Answers {
     pub facts: Vec<String>,
     /// The answers.
     pub answers: Vec<Answer>,
-    /// What else was seen, by name.
+    /// Other observations, by name.
     pub remarks: Vec<(String, String)>,
-    /// What to do.
+    /// Actions to take.
     pub advice: Vec<ToDo>,
     /// Doubts.
     pub caveats: Vec<Caveat>,
@@ -54,11 +54,11 @@ pub struct ToDo {
 /// One answer.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// What it is about.
+    /// Subject of the answer.
     pub name: String,
-    /// What is said.
+    /// The answer itself.
     pub said: Said,
-    /// How sure that is, from 0 to 1; `None` where nothing is claimed.
+    /// Confidence in it, from 0 to 1; `None` where nothing is claimed.
     pub confidence: Option<f64>,
     /// Why, in one sentence.
     pub reason: String,
@@ -68,7 +68,7 @@ pub struct Answer {
     pub is_provisional: bool,
 }
 
-/// What an answer says.
+/// Content of an answer.
 #[derive(Clone, Debug)]
 pub enum Said {
     /// A value.
@@ -222,7 +222,7 @@ mod tests {
         assert!(plain.contains("? page               unknown\n"), "{plain}");
         assert!(plain.contains("– fat zone              none  98.2%\n"), "{plain}");
         assert!(plain.contains("! rate              530 MB/s  95.0% provisional\n"), "{plain}");
-        // What is lost is said on the line before the command that loses it.
+        // The warning is on the line before the command that loses the data.
         let lines = "  ! this erases /dev/sdb: partition 1\n  mkfs.ext4 -E stride=4\n    allocation keeps to it\n";
         assert!(plain.contains(lines), "{plain}");
         assert!(plain.lines().all(|line| line.chars().count() <= 80), "{plain}");

@@ -5,10 +5,10 @@ use block::text::harmless;
 use crate::styled::Styled;
 use crate::terminal::Style;
 
-/// What a line begins with, and the lines that go on with it.
+/// Indents of the first line of a command and of its continuation lines.
 const LEAD: &str = "  ";
 const REST: &str = "      ";
-/// What goes on in the next line ends so.
+/// End of a line that continues on the next.
 const JOINED: &str = " \\";
 
 /// `commands`, one a line, with a line feed at its end. One that is too wide goes on in the next line behind a backslash,

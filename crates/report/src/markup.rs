@@ -11,7 +11,7 @@ pub(crate) fn escaped(text: &str) -> String {
     safe
 }
 
-/// What the templates escape everything with that they are given.
+/// Escaper that the templates apply to all values.
 #[derive(Clone, Copy)]
 pub(crate) struct Markup;
 

@@ -9,22 +9,22 @@ use crate::styled::Styled;
 use crate::tables::fit;
 use crate::terminal::{BOLD, DIM, GREEN, Style, YELLOW, paint, signs};
 
-/// What is on the screen.
+/// Content of the screen.
 #[derive(Clone, Debug, Default)]
 pub struct Screen {
-    /// What goes on.
+    /// Description of the work in progress.
     pub title: String,
     /// Lines above the chart.
     pub above: Vec<Item>,
-    /// The course so far; left out where there is no room for it.
+    /// Values so far; left out if there is not enough space.
     pub chart: Option<Chart>,
     /// Lines below the chart. When there are too few rows, the last ones are left out.
     pub below: Vec<Item>,
-    /// What may be typed, in the last row.
+    /// Keys that may be pressed, in the last row.
     pub keys: String,
 }
 
-/// A line of a screen. What is longer than the screen is wide is cut.
+/// A line of a screen. It is cut at the width of the screen.
 #[derive(Clone, Debug)]
 pub enum Item {
     /// Words.
@@ -33,7 +33,7 @@ pub enum Item {
     Warning(String),
     /// How far something has come, from 0 to 1, and words behind it.
     Share(f64, String),
-    /// What is proven so far, and what it is of.
+    /// Proofs so far, and their subject.
     Proofs(String, Vec<(&'static str, Proof)>),
 }
 
@@ -100,14 +100,14 @@ fn bar(share: f64, text: &str, width: usize) -> Styled {
     paint(GREEN, &done) + paint(DIM, &open) + " " + words
 }
 
-/// What it is of, and the signs of all proofs; in another line why the first that is refuted is so.
+/// Subject and signs of all proofs; on another line, the reason of the first that is refuted.
 fn proven(of: &str, proofs: &[(&'static str, Proof)], width: usize) -> Vec<Styled> {
     let bare = signs(proofs).plain();
     let (name, wide) = (cut(Ansi::new(), of, width), bare.width());
     let mut lines = match of.width() + 2 + wide {
         both if both <= width => vec![name + "  " + signs(proofs)],
         _ if wide <= width => vec![name, signs(proofs)],
-        // What is in colour cannot be cut.
+        // Coloured text cannot be cut.
         _ => vec![name, cut(Ansi::new(), &bare, width)],
     };
     let refuted = proofs.iter().find(|(_, proof)| proof.verdict == Verdict::Refuted);

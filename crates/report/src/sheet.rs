@@ -5,7 +5,7 @@ use stats::{Caveat, Proof, Quantity};
 /// A page about one run.
 #[derive(Clone, Debug)]
 pub struct Sheet {
-    /// What was done to what.
+    /// Heading: the command and its subject.
     pub title: String,
     /// Circumstances, as short lines.
     pub facts: Vec<String>,
@@ -52,7 +52,7 @@ pub enum Standing {
     Withdrawn {
         /// Why.
         reason: String,
-        /// What the number is, in words.
+        /// Meaning of the number, in words.
         instead: String,
     },
     /// There are none yet: why, and what it takes.
@@ -88,7 +88,7 @@ pub enum Tone {
 pub struct Listing {
     /// The things.
     pub entries: Vec<Entry>,
-    /// What to say when there are none.
+    /// Text of an empty listing.
     pub empty: String,
 }
 

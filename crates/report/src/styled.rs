@@ -59,7 +59,7 @@ impl Styled {
         self.0.push(glyph);
     }
 
-    /// What ends one style and begins another.
+    /// Appends the codes that end one style and begin another.
     pub(crate) fn restyle(&mut self, from: Style, to: Style) {
         self.0.push_str(&format!("{from:#}{to}"));
     }

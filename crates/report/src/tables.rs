@@ -15,7 +15,7 @@ use crate::terminal::{BOLD, DIM, Page, Style, of_tone, paint};
 /// A page.
 #[derive(Clone, Debug)]
 pub struct Tables {
-    /// What was done to what.
+    /// Heading: the command and its subject.
     pub title: String,
     /// Circumstances, as short lines.
     pub facts: Vec<String>,

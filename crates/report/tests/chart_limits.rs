@@ -1,4 +1,4 @@
-//! What a chart takes, and what it refuses.
+//! Charts that are accepted, and charts that are rejected.
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 

@@ -178,7 +178,7 @@ fn colours_are_there_and_say_nothing_more() {
     let coloured = terminal(&chart, Style::default()).unwrap();
     let coloured = coloured.as_str();
     assert!(coloured.contains("\u{1b}[34m") && coloured.contains("\u{1b}[31m"));
-    // Whoever cuts a line off does not leave its colour on.
+    // A line that is cut off does not leave its colour on.
     for line in coloured.lines().filter(|l| l.contains('\u{1b}')) {
         assert!(line.trim_end().contains("\u{1b}[0m"), "{line:?}");
     }

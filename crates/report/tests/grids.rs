@@ -41,7 +41,7 @@ fn of_colour(file: &[u8], rgb: [u8; 3]) -> usize {
     pixels.chunks(4).filter(|p| p.iter().zip(rgb).all(|(a, b)| a.abs_diff(b) < 12)).count()
 }
 
-/// Where a glyph stands in the plot: row and column.
+/// Positions of a glyph in the plot, as row and column.
 fn places(text: &str, glyph: char) -> Vec<(usize, usize)> {
     let plot = text.lines().enumerate().filter(|(_, line)| line.contains(['│', '┤']));
     let place = |(row, line): (usize, &str)| {

@@ -1,4 +1,4 @@
-//! What a chart is made of.
+//! Chart definitions: axes, layers and labels.
 
 use stats::Unit;
 
@@ -7,7 +7,7 @@ use super::hue::Hue;
 /// A chart, as data. Values are in the unit of the axis that they are on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// What is seen, in a few words.
+    /// Title, in a few words.
     pub title: String,
     /// How it was measured, in one line; may be empty.
     pub subtitle: String,
@@ -17,28 +17,28 @@ pub struct Chart {
     pub y: Axis,
     /// An axis at the right, for layers of another unit.
     pub y2: Option<Axis>,
-    /// What is drawn, from the bottom up. Zones and marks lie under data, wherever they stand here.
+    /// Layers, from the bottom up. Zones and marks are drawn under data, wherever they are in the list.
     pub layers: Vec<Layer>,
-    /// Where the numbers are from (drive, model, seed), in one line; may be empty.
+    /// Source of the numbers (drive, model, seed), in one line; may be empty.
     pub note: String,
 }
 
 /// One axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What is counted, without its unit: "Access time".
+    /// Quantity on the axis, without its unit: "Access time".
     pub label: String,
     /// Unit of all values on it.
     pub unit: Unit,
-    /// How values are spaced.
+    /// Spacing of values.
     pub scale: Scale,
-    /// From where to where.
+    /// Ends of the axis.
     pub extent: Extent,
     /// Names of 0, 1, 2 and so on, where the axis has classes instead of numbers; none otherwise.
     pub classes: Vec<String>,
 }
 
-/// How values are spaced along an axis.
+/// Spacing of values along an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
     /// Evenly.
@@ -108,7 +108,7 @@ impl Axis {
     }
 }
 
-/// Which y axis a layer belongs to.
+/// The y axis that a layer belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Side {
     /// The one at the left, [`Chart::y`].
@@ -137,7 +137,7 @@ pub enum Layer {
 /// other; the legend tells the least and the greatest value. On the left axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heat {
-    /// What a value is, with the size of a cell: "reads in 16 ms and 4 MiB".
+    /// Meaning of a value, with the size of a cell: "reads in 16 ms and 4 MiB".
     pub name: String,
     /// Unit of the values.
     pub unit: Unit,
@@ -195,7 +195,7 @@ pub struct Line {
 /// A value of a line, and how well it is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinePoint {
-    /// Where.
+    /// Position on the x axis.
     pub x: f64,
     /// The value.
     pub y: f64,
@@ -217,7 +217,7 @@ pub enum Walk {
     Apart,
 }
 
-/// What a mark or a zone lies across.
+/// Axis whose values bound a mark or a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Across {
     /// Values of the x axis: a vertical line, or a column.
@@ -229,7 +229,7 @@ pub enum Across {
 /// A value worth a name; it is written after the name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// What the value is: "erase block".
+    /// Meaning of the value: "erase block".
     pub name: String,
     /// Colour.
     pub hue: Hue,
@@ -237,7 +237,7 @@ pub struct Mark {
     pub across: Across,
     /// The value.
     pub value: f64,
-    /// From where to where on the other axis it holds, such as a plateau's; `None`: everywhere.
+    /// Range of the other axis on which it holds, such as a plateau's; `None`: everywhere.
     pub over: Option<(f64, f64)>,
 }
 
@@ -245,7 +245,7 @@ pub struct Mark {
 /// once, in the legend, with their count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Zone {
-    /// What the stretch is: "slow zone".
+    /// Meaning of the stretch: "slow zone".
     pub name: String,
     /// Colour.
     pub hue: Hue,
@@ -300,7 +300,7 @@ impl LinePoint {
     }
 }
 
-/// What makes a chart undrawable.
+/// Reasons why a chart cannot be drawn.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ChartError {
     /// A value is NaN or infinite.
@@ -311,7 +311,7 @@ pub enum ChartError {
         /// The value.
         value: f64,
     },
-    /// A value is so large that no unit tells it.
+    /// A value is too large for any unit.
     #[error("{what}: {value} is beyond what can be drawn (10^24)")]
     TooLarge {
         /// Layer or axis.

@@ -10,10 +10,10 @@ use super::range::{self, Sample};
 use super::tick::{figure, figures};
 use crate::number::RateUnit;
 
-/// What an empty plot says.
+/// Text of an empty plot.
 pub(super) const NOTHING: &str = "no values";
 
-/// From where to where an axis goes, in its unit.
+/// Range of an axis, in its unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     pub scale: Scale,
@@ -45,7 +45,7 @@ pub(super) struct Frame<'a> {
     pub y2: Option<Span>,
 }
 
-/// Where the points of a layer are.
+/// Positions of the points of a layer, inside and outside the plot.
 #[derive(Default)]
 pub(super) struct Dots {
     pub inside: Vec<Place>,
@@ -68,7 +68,7 @@ pub(super) struct Tag {
     pub text: String,
     pub hue: Hue,
     pub zone: bool,
-    /// Where on the other axis a mark holds.
+    /// Range on the other axis in which a mark holds.
     pub over: Option<(f64, f64)>,
 }
 
@@ -110,7 +110,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Where a value of both axes is, at the nearest edge for what is beyond; `None` where an axis has no place for it.
+    /// Position of a value on both axes, moved to the nearest edge if outside; `None` if an axis cannot represent it.
     pub(super) fn spot(&self, (at, value): (f64, f64)) -> Option<Place> {
         let place = (self.x.place_within(at), self.y.place_within(value));
         (place.0.is_finite() && place.1.is_finite()).then_some(place)
@@ -241,7 +241,7 @@ impl<'a> Frame<'a> {
         keys
     }
 
-    /// What lies beyond the plot, in words: one sentence a direction and axis; empty if nothing does.
+    /// Sentences about the values beyond the plot: one per direction and axis; empty if there are none.
     pub(super) fn beyond(&self, rate: RateUnit) -> Vec<String> {
         let mut words = Vec::new();
         let mut beside = 0;

@@ -19,7 +19,7 @@ impl Ground {
         self.of([255, 255, 255])
     }
 
-    /// What a colour of a light page is on this one.
+    /// Colour on this page that corresponds to `colour` on a light page.
     pub(super) fn of(self, colour: Rgb) -> Rgb {
         match self {
             Ground::Light => colour,
@@ -73,7 +73,7 @@ pub(crate) mod tests {
                 assert!(contrast(colour, page) >= 3.0, "{ground:?} {hue:?} {colour:?}");
                 assert!(contrast(ink, page) > 4.5, "{ground:?} {hue:?} {ink:?}");
             }
-            // What is more stands out more, at each of all shades.
+            // Larger values have more contrast, at every shade.
             let shades = (0..heat::SHADES).map(|step| heat::shade(step, ground));
             let contrasts: Vec<f64> = shades.map(|shade| contrast(shade, page)).collect();
             assert!(contrasts.windows(2).all(|pair| pair[0] < pair[1]), "{ground:?} {contrasts:?}");

@@ -31,7 +31,7 @@ impl Scale {
         Some(Scale { low, high })
     }
 
-    /// Where a value lies among `steps`, the least at 0.
+    /// Index of the step that holds a value, among `steps`; the smallest value is in step 0.
     fn step(&self, value: f64, steps: u8) -> u8 {
         let span = libm::log2(self.high / self.low);
         let share = if span > 0.0 { libm::log2(value / self.low) / span } else { 1.0 };
@@ -44,8 +44,8 @@ impl Scale {
     }
 }
 
-/// What is more stands out more from the page: from a dull yellow to a dark violet on a light one, and from a dull violet
-/// to a bright yellow on a dark one.
+/// Colour of a step. Larger values have more contrast with the page: from dull yellow to dark violet on a light page,
+/// from dull violet to bright yellow on a dark one.
 pub(super) fn shade(step: u8, ground: Ground) -> Rgb {
     match ground {
         Ground::Light => Hue::Step { index: SHADES - 1 - step, of: SHADES }.rgb(),
@@ -77,7 +77,7 @@ pub(super) fn boxes(frame: &Frame<'_>, heat: &Heat, plot: &Plot, shapes: &mut Ve
     }
 }
 
-/// What stands before the shades of a legend, and at their ends.
+/// Text before the shades of a legend, and the labels of both ends.
 pub(super) fn legend(heat: &Heat, rate: RateUnit) -> Option<(String, String, String)> {
     let scale = Scale::of(heat)?;
     let end = |value: f64| figure(value, heat.unit, rate);
@@ -105,7 +105,7 @@ pub(super) fn glyph(scale: &Scale, value: f64) -> (char, Hue) {
     (GLYPHS[usize::from(step)], Hue::Step { index: step, of: GLYPHS.len() as u8 })
 }
 
-/// What each glyph of a terminal stands for.
+/// Range of values of each glyph in a terminal.
 pub(super) fn glyphs(heat: &Heat, rate: RateUnit) -> Vec<(char, Hue, String)> {
     let Some(scale) = Scale::of(heat) else { return Vec::new() };
     let steps = GLYPHS.len() as f64;

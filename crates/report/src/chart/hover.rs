@@ -1,4 +1,4 @@
-//! What the script of a page knows of a chart, so that a reader can ask it for the value under the pointer.
+//! Chart data for the script of a page, so that a reader can query the value under the pointer.
 
 use serde_json::{Value, json};
 use stats::Unit;

@@ -27,7 +27,7 @@ pub enum Hue {
     Grey,
     /// Number `index` (from 0) of `of` steps from dark violet over green to a dull yellow.
     Step {
-        /// Which step, from 0; one past the last counts as the last.
+        /// Index of the step, from 0; one past the last counts as the last.
         index: u8,
         /// How many there are.
         of: u8,
@@ -129,8 +129,8 @@ mod tests {
 
     type Matrix = [[f64; 3]; 3];
 
-    /// What eyes make of linear light: all of them, and those that lack one of the three cones (Machado, Oliveira and
-    /// Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", 2009, at severity 1).
+    /// Perception of linear light: with all three cones, and with one missing (Machado, Oliveira and Fernandes, "A
+    /// Physiologically-based Model for Simulation of Color Vision Deficiency", 2009, at severity 1).
     const EYES: [(&str, Matrix); 4] = [
         ("all cones", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
         (

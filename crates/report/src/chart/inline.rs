@@ -113,7 +113,7 @@ fn element_of(
     text
 }
 
-/// What is to be seen, for those who do not see it.
+/// Text description of a chart, for screen readers.
 fn words(chart: &Chart) -> String {
     let mut text = format!("{} by {}.", chart.y.label, chart.x.label);
     if let Some(axis) = &chart.y2 {

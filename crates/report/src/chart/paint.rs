@@ -24,7 +24,7 @@ pub(super) fn layer(frame: &Frame<'_>, layer: &Layer, plot: &Plot, shapes: &mut 
     }
 }
 
-/// Where data is drawn.
+/// Positions of all points and lines in the picture.
 pub(super) fn spots(frame: &Frame<'_>, plot: &Plot) -> Vec<Spot> {
     let places = |layer: &Layer| match layer {
         Layer::Points(points) => frame.dots(points).inside,

@@ -1,4 +1,4 @@
-//! Where everything of a chart goes in a picture: words around the plot, axes, and the plot's own box.
+//! Layout of a picture of a chart: text around the plot, axes, and the box of the plot.
 
 use super::describe::{Chart, ChartError, Layer, Side};
 use super::frame::{Frame, Key, NOTHING, Tag};
@@ -295,7 +295,7 @@ impl Page<'_> {
         let left = *left;
         for tick in &ticks.left {
             let y = plot.y(left.place(tick.value).clamp(0.0, 1.0));
-            // Where values are of both signs, zero is the line to compare with.
+            // On an axis with both signs, zero is the line to compare with.
             let stroke = if tick.value == 0.0 && left.low < 0.0 { EDGE } else { GRID };
             self.shapes.push(Shape::line((plot.left, y), (plot.right, y), stroke, 1.0));
             self.shapes.push(Shape::line((plot.left - 5.0, y), (plot.left, y), EDGE, 1.0));
@@ -502,7 +502,7 @@ fn crisp(at: f64) -> f64 {
     at.round()
 }
 
-/// Where the name of a column stands.
+/// Position of a column's name.
 struct Flag {
     tag: usize,
     row: usize,

@@ -149,8 +149,8 @@ impl Ends {
 }
 
 impl Scale {
-    /// Where a value lies in the space in which the axis is even. By libm, whose last bit is the same on
-    /// every machine.
+    /// Maps a value to the space in which the axis is linear. Uses libm, whose last bit is the same on every
+    /// machine.
     pub(super) fn forward(self, value: f64) -> f64 {
         match self {
             Scale::Linear => value,
@@ -159,7 +159,7 @@ impl Scale {
         }
     }
 
-    /// The value that lies there.
+    /// Maps a position in that space back to a value.
     pub(super) fn backward(self, place: f64) -> f64 {
         match self {
             Scale::Linear => place,

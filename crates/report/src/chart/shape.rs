@@ -1,4 +1,4 @@
-//! What a picture is made of, whatever draws it.
+//! Primitives of a picture, for any renderer.
 
 /// Red, green and blue.
 pub(super) type Rgb = [u8; 3];
@@ -6,7 +6,7 @@ pub(super) type Rgb = [u8; 3];
 /// A point in pixels, from the upper left corner.
 pub(super) type Spot = (f64, f64);
 
-/// Which part of a text is at its place.
+/// Part of a text that is placed at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,

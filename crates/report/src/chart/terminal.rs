@@ -247,7 +247,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// What the glyphs of a grid stand for.
+    /// Writes the legend of the glyphs of a grid.
     fn scale(&mut self, grid: &Heat) {
         let mut line = Styled::default();
         let mut used = 0;
@@ -302,7 +302,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// What lies beyond the plot, and where.
+    /// Values beyond the plot, with their columns.
     fn arrows(&self) -> Arrows {
         let mut arrows = Arrows::default();
         let column = |u: f64, hue: Hue| (self.grid.column(u), hue);
@@ -355,7 +355,7 @@ impl Sheet<'_> {
         self.markers();
     }
 
-    /// Where lines lie on each other their markers take turns, so that each is seen.
+    /// Draws the markers; those of lines that overlap alternate, so that each is visible.
     fn markers(&mut self) {
         let chart = self.frame.chart;
         let mut claims: BTreeMap<(usize, usize), Vec<Cell>> = BTreeMap::new();

@@ -9,7 +9,7 @@ const WIDTHS: [u16; 95] = [
     278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636, 337, 636, 838,
 ];
 
-/// What bold letters are wider by, at most.
+/// Largest ratio of the width of bold text to that of regular text.
 const BOLD: f64 = 1.13;
 
 /// Width of a line of text of this size, in the same unit as the size.

@@ -53,7 +53,7 @@ pub(super) fn axis_title(axis: &Axis, rate: RateUnit) -> String {
     }
 }
 
-/// What one of the axis' unit is on its ticks: 1 but for MiB/s.
+/// Factor from the unit of an axis to that of its ticks: 1 except for MiB/s.
 pub(super) fn factor(unit: Unit, rate: RateUnit) -> f64 {
     match unit {
         Unit::MbPerS => rate.of_mb(1.0),
@@ -108,14 +108,14 @@ fn classes(axis: &Axis, low: f64, high: f64, most: usize) -> Vec<Tick> {
     ticks.filter(|tick| (low..=high).contains(&tick.value)).collect()
 }
 
-/// What is round in a unit.
+/// Kinds of round numbers, by unit.
 #[derive(Clone, Copy, PartialEq)]
 enum Round {
     /// 1, 2 or 5 times a power of ten.
     Decimal,
     /// Powers of two, and never a part of one.
     Binary,
-    /// What divides an hour or a day.
+    /// Divisors of an hour or a day.
     Clock,
 }
 

@@ -1,4 +1,4 @@
-//! What a chart shows, as rows: for those who read numbers, and for other programs.
+//! Values of a chart as rows, for people who read numbers and for other programs.
 
 use stats::Unit;
 
@@ -11,9 +11,9 @@ use crate::number::RateUnit;
 pub struct Value<'a> {
     /// Name of its layer; empty where a chart has one that needs none.
     pub series: &'a str,
-    /// Where it lies along the x axis; of a cell the lower end.
+    /// Position on the x axis; the lower end for a cell.
     pub x: f64,
-    /// Where along the y axis; of a cell the lower end.
+    /// Position on the y axis; the lower end for a cell.
     pub y: f64,
     /// The y axis that it belongs to.
     pub side: Side,
@@ -78,7 +78,7 @@ pub fn axis_title(axis: &Axis, rate: RateUnit) -> String {
     tick::axis_title(axis, rate)
 }
 
-/// What values of a unit are counted in, for the head of a column of bare numbers; empty for what has none.
+/// Name of a unit, for the head of a column of bare numbers; empty if it has none.
 pub fn unit(unit: Unit) -> &'static str {
     match unit {
         Unit::Bytes => "bytes",

@@ -25,13 +25,13 @@ pub use render::render;
 /// A report.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
-    /// What was done to what.
+    /// Heading: the command and its subject.
     pub title: String,
-    /// Who made it, with what; stands at the foot of every page.
+    /// Program and version that made it; at the foot of every page.
     pub imprint: String,
     /// Its pages, in order.
     pub pages: Vec<Page>,
-    /// Whether a script of our own is in it, with charts for narrow screens and the values of each chart.
+    /// Whether it contains our script, with charts for narrow screens and the values of each chart.
     pub answers: bool,
     /// Unit of throughput in charts of a page that answers.
     pub rate: RateUnit,
@@ -50,13 +50,13 @@ impl Document {
 pub struct Page {
     /// The part of the report that it belongs to; pages of one part stand together in the list of pages.
     pub part: String,
-    /// What it shows.
+    /// Title.
     pub title: String,
-    /// What must not be overlooked by whoever sees this page alone; may be empty.
+    /// Warning for readers who see this page alone; may be empty.
     pub banner: String,
-    /// What was measured, where and how, in groups.
+    /// Subject and conditions of the measurement, in groups.
     pub header: Vec<Facts>,
-    /// What it is made of, from the top down.
+    /// Content, from top to bottom.
     pub blocks: Vec<Block>,
 }
 
@@ -67,7 +67,7 @@ pub enum Block {
     Heading(String),
     /// Words.
     Paragraph(String),
-    /// What is known, and of what.
+    /// Named facts.
     Facts(Facts),
     /// Numbers.
     Table(Table),
@@ -75,14 +75,14 @@ pub enum Block {
     Chart(Box<Chart>),
     /// A doubt, with what to do about it.
     Caveat(Caveat),
-    /// What all of it was made of.
+    /// Source data.
     Data(Data),
 }
 
 /// Data for other programs, to be looked at and saved.
 #[derive(Clone, Debug, Default)]
 pub struct Data {
-    /// What it is.
+    /// Caption.
     pub caption: String,
     /// Name of the file that it is saved as.
     pub file: String,
@@ -90,22 +90,22 @@ pub struct Data {
     pub text: String,
 }
 
-/// Names with what is known of each.
+/// Names, each with its fact.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// What they are about; may be empty.
+    /// Subject; may be empty.
     pub title: String,
-    /// Each with its name. [`NOT_STATED`] stands for what is empty.
+    /// Names with facts. An empty fact is shown as [`NOT_STATED`].
     pub facts: Vec<(String, String)>,
 }
 
-/// What stands for a fact that is not known: that it is not is a finding, too.
+/// Text in place of an unknown fact: that it is unknown is a finding, too.
 pub const NOT_STATED: &str = "not stated";
 
 /// A table. Its text is ready: numbers are written by [`crate::number`].
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// What it shows.
+    /// Caption.
     pub caption: String,
     /// Heads of its columns, that of the rows' names first.
     pub columns: Vec<String>,
@@ -127,9 +127,9 @@ pub struct Row {
 /// A cell of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
-    /// What stands in it; a dash where it is empty.
+    /// Text; shown as a dash if empty.
     pub text: String,
-    /// Words, and no number.
+    /// Text rather than a number.
     pub is_words: bool,
     /// How much it is beside the others, from 0 to 1; it is shaded so.
     pub share: Option<f64>,
@@ -140,8 +140,8 @@ pub struct Cell {
 }
 
 impl Table {
-    /// Which columns, that of the names being the first, hold words: as a whole they stand at the left, with what is a
-    /// number in them.
+    /// Flags the columns that contain text, that of the names first. Such a column is aligned to the left as a whole,
+    /// numbers in it included.
     fn of_words(&self) -> Vec<bool> {
         let widest = self.rows.iter().map(|row| row.cells.len() + 1).max().unwrap_or(0);
         let mut columns = vec![false; widest.max(self.columns.len())];
@@ -182,7 +182,7 @@ impl Cell {
     }
 }
 
-/// What makes a report impossible.
+/// Reasons why a report cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum HtmlError {
     /// A chart cannot be drawn.

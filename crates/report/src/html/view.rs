@@ -8,9 +8,9 @@ use super::{Block, Cell, Data, Document, Facts, HtmlError, NOT_STATED, Page};
 use crate::chart::{Canvas, Chart, Inks, inline};
 use crate::sheet::Tone;
 
-/// What the page runs. No template looks into it.
+/// Script of the page. No template looks into it.
 const SCRIPT: &str = include_str!("../../templates/report.js");
-/// SHA-256 of it, in base64, as browsers are told; a test holds it.
+/// Its SHA-256 in base64, for the content security policy; a test verifies it.
 const SCRIPT_SHA256: &str = "ViHP1M9+ujfxirtdfxfZx/PmqBnVQlV7hsT+pYvu1ck=";
 /// Charts from which on each is drawn once.
 const MANY: usize = 30;
@@ -120,12 +120,12 @@ fn draw(chart: &Chart, id: &str, inks: &mut Inks) -> Result<String, HtmlError> {
     inline(chart, canvas, id, inks).map_err(failed)
 }
 
-/// What stands for a fact.
+/// Text of a fact.
 fn stated(fact: &str) -> &str {
     if fact.is_empty() { NOT_STATED } else { fact }
 }
 
-/// What stands in a cell.
+/// Text of a cell.
 fn filled(cell: &Cell) -> &str {
     if cell.text.is_empty() { "–" } else { &cell.text }
 }
