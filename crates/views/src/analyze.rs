@@ -1,4 +1,4 @@
-//! What a trace says, as a page.
+//! Page of an analysed trace.
 
 use std::path::PathBuf;
 
@@ -203,7 +203,7 @@ fn overhead(overhead: &Overhead) -> Table {
     }
 }
 
-/// What devices and tasks are told of alike.
+/// Columns common to the tables of devices and of tasks.
 const SERVED: [&str; 6] = ["I/Os", "read", "written", "D2C", "Q2C", "Q2C p99"];
 
 fn served(counts: &Counts, phases: &Phases) -> Vec<String> {

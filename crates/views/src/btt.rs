@@ -1,4 +1,4 @@
-//! What a trace says, as btt lays it out.
+//! Analysis of a trace in btt's layout.
 
 use formats::btt::{Device, Live, Merges, Name, Plugs, Seeks, Summary, Times};
 use trace::analyze::Phase;
@@ -8,7 +8,7 @@ use trace::analyze::phases::{Overhead, Phases};
 use trace::analyze::plugs::PlugFigures;
 use trace::analyze::seeks::SeekFigures;
 
-/// btt counts lengths in blocks of so many bytes.
+/// Unit in which btt counts lengths, in bytes.
 const BLOCK: u64 = 512;
 
 /// Lays out `body`.

@@ -61,7 +61,7 @@ pub(crate) fn label(comparison: &Comparison, index: usize) -> String {
     if is_short && !is_of_another { own } else { letter(index) }
 }
 
-/// Who comes first, where there are more than two; then a table per pair and direction, in the order of the tests.
+/// Rankings, if there are more than two sides; then a table per pair and direction, in the order of the tests.
 fn groups(comparison: &Comparison) -> Vec<Group> {
     let many = comparison.sides.len() > 2;
     let mut groups: Vec<Group> = if many { rankings(comparison) } else { Vec::new() };
@@ -351,7 +351,7 @@ fn closing(comparison: &Comparison) -> (String, Tone) {
     (format!("{} is {}.", label(comparison, subject), parts.join("; ")), tone)
 }
 
-/// Which of several sides comes first, and how often.
+/// Sentence about which of several sides is the fastest, and in how many tests.
 fn fastest(comparison: &Comparison) -> String {
     let first = |test: &ComparedTest| {
         let group = test.groups().into_iter().next()?;

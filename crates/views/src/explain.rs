@@ -1,4 +1,4 @@
-//! What a command will do, for people.
+//! Prediction of what a command does, for people.
 
 use mark::explain::{Amount, EndsBy, Explained, Job, Reuse, Tool, Way};
 use report::{Entry, Listing, Tone, number};

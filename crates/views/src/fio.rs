@@ -17,7 +17,7 @@ const PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99,
 ];
-/// Whose layout it is.
+/// Version of fio whose layout is written.
 const LAYOUT: &str = "fio-3.33";
 
 /// The run of each test that is its job.
@@ -59,7 +59,7 @@ pub struct Exported {
     pub jobs: Vec<Job>,
     /// Tests whose numbers are no property of the drive.
     pub withdrawn: Vec<String>,
-    /// What was withdrawn or left out, in words.
+    /// Notes about what was withdrawn or left out.
     pub notes: Vec<String>,
     head: Value,
 }
@@ -168,16 +168,16 @@ fn withdrawn(test: &Test) -> Option<String> {
     }
 }
 
-/// What is kept of one run beside its figures.
+/// Recorded data of one run beside its figures.
 #[derive(Default)]
 struct Parts {
     /// Latencies by operation, of the measured phases.
     by_op: Vec<(String, LatencyHistogram)>,
-    /// Latencies of all operations, where they were not kept apart.
+    /// Latencies of all operations, if they were not recorded separately.
     all: Option<LatencyHistogram>,
-    /// How it went on.
+    /// Series over time, by phase.
     series: Vec<PhaseSeries>,
-    /// What another program says its percentiles are.
+    /// Percentiles that another program reported.
     percentiles: Vec<(f64, u64)>,
 }
 
@@ -303,7 +303,7 @@ fn job(
     job
 }
 
-/// What fio would have been asked; all values are texts there.
+/// Options that fio would have been given; all values are strings there.
 fn options(body: &Body, (test, is_random): (&Test, bool), name: &str) -> Value {
     let setup = &body.setup;
     let way = match test.direction() {

@@ -310,7 +310,7 @@ fn mmc(detail: &MmcDetail, facts: &mut Facts) {
 /// Names that share a reason are one line, up to this many; more are "all else", which ends the list.
 const NAMES_MAX: usize = 6;
 
-/// What is missing, with the names that share a reason on one line.
+/// Missing values; names that share a reason are on one line.
 fn not_told(missing: &BTreeMap<String, String>) -> Facts {
     let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
     for (name, why) in missing {

@@ -1,4 +1,4 @@
-//! What another program measured, as a page of a mark says it.
+//! Facts about results of another program, for the page of a mark.
 
 use mark::imported::Imported;
 use report::number;
@@ -6,7 +6,7 @@ use report::number;
 /// How many files are named.
 const NAMED: usize = 3;
 
-/// Where it was read from, and what is told of how it was measured.
+/// Source files, and how the program measured as far as it reports that.
 pub fn facts(imported: &Imported) -> Vec<String> {
     let mut files: Vec<&str> = imported.files.iter().map(String::as_str).collect();
     let more = files.len().saturating_sub(NAMED);
@@ -31,7 +31,7 @@ pub fn facts(imported: &Imported) -> Vec<String> {
     vec![format!("from {}{more} ({}{version})", files.join(", "), imported.format), how.join("; ")]
 }
 
-/// What is to be thought of its numbers.
+/// Closing sentence: the numbers are the program's own, and unproven.
 pub fn closing(imported: &Imported, tests: usize) -> String {
     let numbers =
         if tests == 1 { "The number is".to_owned() } else { format!("The {tests} numbers are") };

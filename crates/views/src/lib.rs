@@ -56,7 +56,7 @@ fn heads(columns: &[&str]) -> Vec<String> {
     columns.iter().map(|column| (*column).to_owned()).collect()
 }
 
-/// What stands in a table where something may not be known.
+/// Text of a table cell; a dash for `None`.
 fn maybe<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), text)
 }

@@ -1,4 +1,4 @@
-//! What a trace asks for, whatever became of it, as a table and a few sentences.
+//! Load that a trace requests, whatever its outcome, as a table and a few sentences.
 
 use report::Table;
 use report::number::{bytes, digits, nanoseconds, share};
@@ -13,7 +13,7 @@ use trace::analyze::working_set::WorkingSetBody;
 
 use super::{heads, maybe};
 
-/// Caches whose miss ratio is told.
+/// Number of caches whose miss ratio is shown.
 const CACHES: usize = 3;
 
 /// Sizes of reads and writes, and under them how they come and where they go.

@@ -16,19 +16,19 @@ const WIDE: f64 = 8.0;
 /// Points of a curve of percentiles a decade.
 const LEVELS_PER_DECADE: i32 = 12;
 
-/// What there is to see. `runs` has those of each test, where they are recorded.
+/// All charts. `runs` has those of each test, if recorded.
 pub fn charts(body: &Body, runs: &[TestRuns]) -> Vec<Chart> {
     let mut charts = drawn(body, runs, &[each_run, by_percentile, within_a_run, levels, histogram]);
     charts.extend(in_order(body));
     charts
 }
 
-/// Throughput and latency by test: what a page begins with.
+/// Throughput and latency by test, for the beginning of a page.
 pub fn by_test(body: &Body, runs: &[TestRuns]) -> Vec<Chart> {
     drawn(body, runs, &[each_run, by_percentile])
 }
 
-/// Every run and its latencies: what one picture shows.
+/// Every run and its latencies, for a single picture.
 pub fn main(body: &Body, runs: &[TestRuns]) -> Vec<Chart> {
     drawn(body, runs, &[each_run, levels])
 }
@@ -202,7 +202,7 @@ fn levels(body: &Body, op: &str, tests: &[Of<'_>]) -> Option<Chart> {
     (!chart.layers.is_empty()).then_some(chart)
 }
 
-/// Which share of I/Os took how long.
+/// Share of I/Os by latency.
 fn histogram(body: &Body, op: &str, tests: &[Of<'_>]) -> Option<Chart> {
     let x = Axis::new("Latency", Unit::Ns).scaled(Scale::Log10);
     let y = Axis::new("Share of I/Os", Unit::Percent).with_zero();

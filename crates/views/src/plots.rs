@@ -49,7 +49,7 @@ pub fn is_drawn(task: &Task) -> bool {
     }
 }
 
-/// What there is to see, the most telling first.
+/// All charts, the most informative first.
 pub fn charts(body: &Body) -> Vec<Chart> {
     let evidence = &body.evidence;
     let charts = [
@@ -125,7 +125,7 @@ fn scattered(body: &Body, evidence: &Evidence) -> Option<Chart> {
     Some(chart)
 }
 
-/// What a place is drawn as.
+/// Series in which a point is drawn.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Band(u32),
@@ -149,7 +149,7 @@ fn class_of(point: &Point, evidence: &Evidence) -> Class {
     }
 }
 
-/// What crossing boundaries costs, by their alignment, of the block size that spoke.
+/// Cost of crossing boundaries by their alignment, for the block size that gave the answer.
 fn aligned(body: &Body, evidence: &align::Evidence) -> Option<Chart> {
     let spoke = evidence.spoke_bytes;
     let block = evidence.blocks.iter().find(|block| Some(block.block_bytes) == spoke);

@@ -119,7 +119,7 @@ fn warning(body: &Body) -> Option<String> {
     found.or_else(|| Some(format!("PARTITION OFFSET: {}", body.off_grid()?)))
 }
 
-/// What a drive is that holds `found` of the bytes that it reports.
+/// Warning about a drive that holds `found` of the bytes that it reports.
 pub fn counterfeit(found: Bytes, reported: Bytes) -> String {
     format!(
         "COUNTERFEIT OR DAMAGED: holds {} of the {} it reports; do not use it",
@@ -157,7 +157,7 @@ fn answer(finding: &Finding, assessment: Assessment) -> Answer {
     }
 }
 
-/// What people call it.
+/// Name for people.
 pub fn name(name: Name) -> &'static str {
     match name {
         Name::EraseBlock => "erase block",
@@ -192,7 +192,7 @@ pub fn in_words(finding: &Finding) -> Option<String> {
     Some(format!("{} {value}", name(finding.name)))
 }
 
-/// What else is to be told: probes that could not work, and what the drive says of itself.
+/// Further remarks: probes that could not run, and what the drive reports about itself.
 fn remarks(body: &Body) -> Vec<(String, String)> {
     let mut remarks = Vec::new();
     for Worked { probe, halted, .. } in &body.probes {
@@ -221,7 +221,7 @@ fn remarks(body: &Body) -> Vec<(String, String)> {
     remarks
 }
 
-/// What probes without answers have measured.
+/// Measurements of probes that have no answers.
 fn figures(body: &Body) -> Vec<(String, String)> {
     let mut figures = Vec::new();
     let mut add = |name: &str, text: String| figures.push((name.to_owned(), text));
@@ -338,7 +338,7 @@ fn closing(body: &Body) -> (String, Tone) {
     sentence(&body.findings)
 }
 
-/// What it is, in one sentence.
+/// Summary of the findings in one sentence.
 fn sentence(findings: &[Finding]) -> (String, Tone) {
     let value = |name: Name| {
         let finding = findings.iter().find(|finding| finding.name == name)?;

@@ -12,7 +12,7 @@ use super::remedies;
 type Facts = Vec<(String, String)>;
 type Notes = Vec<(Tone, String)>;
 
-/// What was offered and done, and what speaks for it.
+/// Listing of the methods on offer, the outcome and its verification.
 pub fn listing(body: &Body) -> Listing {
     let mut entries = vec![offered(body)];
     entries.extend(body.outcome.as_ref().map(|outcome| done(body, outcome)));
@@ -89,7 +89,7 @@ fn done(body: &Body, outcome: &Outcome) -> Entry {
     Entry { title: "purge".to_owned(), summary: String::new(), facts, notes, leads: true }
 }
 
-/// What the drive said before and afterwards.
+/// State that the drive reported before and after.
 fn told(before: &DriveReport, after: &DriveReport) -> Facts {
     let mut facts = Facts::new();
     let bytes = |count: Bytes| number::bytes(count.0 as f64);

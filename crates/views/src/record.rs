@@ -1,4 +1,4 @@
-//! What was recorded, as a listing.
+//! Listing of a recorded trace.
 
 use linux::tracer::Recorded;
 use report::{Entry, Listing, Tone, number};
@@ -6,7 +6,7 @@ use report::{Entry, Listing, Tone, number};
 use block::quoted;
 use documents::trace_record::Body;
 
-/// Lays out what was recorded.
+/// Lays out a recording.
 pub fn listing(body: &Body) -> Listing {
     let names: Vec<_> =
         body.devices.iter().map(|device| device.path.display().to_string()).collect();

@@ -1,4 +1,4 @@
-//! What became of a replay, and of a comparison, as pages.
+//! Pages of a replay and of a comparison of two.
 
 use documents::replay::{CompareBody, Drive, ReferenceBody, ReplayBody};
 use report::number::{bytes, counted, digits, nanoseconds, share, value};
@@ -102,7 +102,7 @@ fn how(options: &Options, reference: Option<&ReferenceBody>, origin: Origin) -> 
     format!("{mode}{times}{from}")
 }
 
-/// What was issued, beside what the original did.
+/// The issued load beside that of the original.
 fn load(body: &ReplayBody) -> Table {
     let (replay, original) = (&body.replay, &body.replay.original);
     let counts = &replay.run.counts;

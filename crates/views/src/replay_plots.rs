@@ -8,13 +8,13 @@ use trace::replay::{ErrorSpans, Moment, Since};
 
 use super::trace_plots;
 
-/// What there is to see: how true it was, then what was replayed.
+/// All charts: fidelity, then the replayed load.
 pub fn charts(body: &ReplayBody) -> Vec<Chart> {
     let replayed = trace_plots::charts(&body.replay.run).into_iter().map(|(_, chart)| chart);
     noted(body, fidelity(body).chain(replayed).collect())
 }
 
-/// How true it was: what one picture shows.
+/// Fidelity alone, for a single picture.
 pub fn main(body: &ReplayBody) -> Vec<Chart> {
     noted(body, fidelity(body).collect())
 }
@@ -83,7 +83,7 @@ fn lateness(body: &ReplayBody) -> Option<Chart> {
     let line = |name: &str, hue: Hue, spans: &ErrorSpans| {
         let known = [(2.0, spans.p50), (100.0, spans.p99), (1000.0, spans.p999)];
         let inner = known.into_iter().filter(|(one_in, _)| *one_in < requests);
-        // Who was not late at all has no place on a logarithmic axis.
+        // Times that were not late at all have no position on a logarithmic axis.
         let points = inner.chain([(requests, spans.max)]).filter(|(_, ns)| *ns > 0);
         let points = points.map(|(one_in, ns)| LinePoint::new(one_in, ns as f64));
         let line = Line::new(name, hue, points.collect());

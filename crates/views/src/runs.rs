@@ -52,8 +52,7 @@ fn state(state: State, live: bool) -> (&'static str, Tone) {
     }
 }
 
-/// What is known of one run beside its result. `unfinished` says how to go on with one that has not ended, and what it left
-/// behind.
+/// Facts about one run beside its result. `unfinished` says how to resume one that has not ended, and what it left behind.
 pub fn about(run: &Run, integrity: &Integrity, live: bool, unfinished: &[String]) -> Listing {
     let (word, tone) = state(run.state, live);
     let known = run.steps_known.map_or(String::new(), |known| format!(" of {known}"));

@@ -133,7 +133,7 @@ fn value(said: &Conclusion) -> Option<String> {
     }
 }
 
-/// What people call it.
+/// Name for people.
 fn name(topic: Topic) -> &'static str {
     match topic {
         Topic::DriveKind => "kind of drive",
@@ -195,7 +195,7 @@ fn closing(body: &Body) -> (String, Tone) {
     (text, if unknown == 0 { Tone::Good } else { Tone::Mixed })
 }
 
-/// What will be done, as a page.
+/// Page of a planned survey.
 pub fn plan(planned: &Planned) -> Styled {
     let time = |ns: block::Nanos| format!("{} at most", number::nanoseconds(ns.0 as f64));
     let part = |part: &survey::plan::PlannedPart| {

@@ -101,7 +101,7 @@ pub fn of_runs(more: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> St
     table(&[&OF_RUNS, more].concat(), rows)
 }
 
-/// What the runs of one test on one side share.
+/// Columns that the runs of one test on one side share.
 pub struct Shared<'a> {
     /// Name of the target.
     pub target: &'a str,
@@ -122,7 +122,7 @@ pub struct Shared<'a> {
 impl Shared<'_> {
     /// The row of a run, of which `number` counts from 1.
     pub fn row(&self, number: usize, run: &Run) -> Vec<String> {
-        // What another program's result does not tell is 0 in the body.
+        // Values that another program did not report are 0 in the body.
         let has_data = run.mb_s > 0.0;
         let known = |value: u64| if has_data && value == 0 { None } else { Some(value) };
         let latency = run.latency_ns;

@@ -18,7 +18,7 @@ const MAPS: usize = 2;
 /// Most steps of a course over time.
 const STEPS: usize = 160;
 
-/// What there is to see, each with a word for it: where and when, load over time, then distributions.
+/// All charts, each with a name: offsets over time, load over time, then distributions.
 pub fn charts(body: &Body) -> Vec<(&'static str, Chart)> {
     let load = &body.load;
     let mut charts = Vec::new();
@@ -243,7 +243,7 @@ fn working_set(set: &WorkingSetBody) -> Option<Chart> {
     (!set.windows.is_empty()).then_some(chart)
 }
 
-/// What so many percent of I/Os stay within, by phase.
+/// Latency percentiles of each phase.
 fn phases(body: &Body) -> Option<Chart> {
     let phases = &body.phases;
     let all = [
@@ -282,7 +282,7 @@ fn shares(
     let mut end = None;
     for (from, count) in ranges {
         let from = from as f64;
-        // Where nothing is counted in between, the course goes down to nothing.
+        // A gap between ranges drops the line to zero.
         let breaks = end.filter(|end| *end < from);
         points.extend(breaks.map(|end| LinePoint::new(end, 0.0)));
         if breaks.is_some() || end.is_none() {

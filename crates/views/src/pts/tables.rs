@@ -50,7 +50,7 @@ pub fn without_shared_unit(table: &Table) -> (Vec<String>, Option<String>) {
     }
 }
 
-/// What a table shows, with the unit that its columns share; one that the title has already is not told again.
+/// Caption of a table, with the unit that its columns share unless the title has it already.
 pub fn caption(table: &Table, unit: Option<&str>) -> String {
     let title = micro(&table.title);
     match unit {

@@ -5,19 +5,19 @@ use report::{Tone, number};
 use stats::steady::{self, State};
 use stats::{Lenient, Unit};
 
-/// What one rule says.
+/// Verdict of one rule.
 pub struct Verdict {
-    /// Whose rule.
+    /// Name of the rule.
     pub rule: &'static str,
-    /// Its word.
+    /// The verdict in a word or two.
     pub word: String,
-    /// How it stands.
+    /// Tone of the verdict.
     pub tone: Tone,
-    /// When it came to it.
+    /// Round or time at which it was reached.
     pub at: String,
-    /// The value that it would have reported.
+    /// The value that the rule would have reported.
     pub value: String,
-    /// Why, in a sentence without a full stop; may be empty.
+    /// Reason, in a sentence without a full stop; may be empty.
     pub reason: String,
 }
 

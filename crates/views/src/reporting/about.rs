@@ -1,4 +1,4 @@
-//! What stands at the end of every run's report: how it was measured, on what, and all that was found as data.
+//! End of every run's report: how and on which machine it was measured, and all findings as data.
 
 use block::DriveIdentity;
 use block::text::escaped_json;
@@ -28,7 +28,7 @@ pub fn page(recorded: &Recorded, part: &str) -> Page {
     }
 }
 
-/// What the instrument does, in a few sentences, and where more is said of it.
+/// Description of the instrument's method in a few sentences, with references.
 fn method(found: &ResultBody) -> &'static str {
     match found {
         ResultBody::Mark(..) => {

@@ -23,11 +23,11 @@ pub enum Laid {
 /// The same for a page.
 #[derive(Default)]
 pub struct Laying {
-    /// What was done to what.
+    /// Heading: the command and its subject.
     pub title: String,
-    /// What must not be overlooked; empty where all is well.
+    /// Warning that must not be overlooked; empty if there is none.
     pub banner: String,
-    /// What it says.
+    /// Content.
     pub blocks: Vec<Block>,
 }
 
@@ -156,7 +156,7 @@ fn number_of(cell: &report::Cell, style: Style) -> Cell {
     })
 }
 
-/// Which proofs hold, and of the others why not.
+/// Verdicts of the proofs, with reasons of those that do not hold.
 fn proofs(group: &report::Group) -> Table {
     let names: Vec<&str> = group
         .rows

@@ -300,7 +300,7 @@ fn spreads(body: &Body) -> Vec<Chart> {
     drawn_by(body).into_iter().filter_map(of).collect()
 }
 
-/// What a run is drawn as.
+/// Index in [`CLASSES`] of the class in which a run is drawn.
 fn class(setting: &SettingFigures, run: usize) -> usize {
     let stability = &setting.stability;
     match (&stability.modes, stability.standing) {

@@ -21,7 +21,7 @@ const COLUMNS_MAX: usize = 8;
 /// Unstable settings that are told with their reasons.
 const REASONS_MAX: usize = 6;
 
-/// What will be done, with all levels.
+/// Page of a planned sweep, with all levels.
 pub fn plan(planned: &Planned<'_>) -> Styled {
     let mut facts = levels(planned.sweep);
     let mut fact = |name: &str, text: String| facts.push((name.to_owned(), text));
@@ -249,7 +249,7 @@ fn probability(p: f64) -> String {
     if p < 0.001 { "< 0.001".to_owned() } else { format!("{p:.3}") }
 }
 
-/// Which factors matter.
+/// Shares of factors and their combinations in the variation.
 fn effects(body: &Body) -> Option<Table> {
     let found = body.effects.as_ref()?;
     let row = |effect: &Effect| {
@@ -314,7 +314,7 @@ fn level_effects(body: &Body) -> Option<Table> {
     })
 }
 
-/// What it did to take turns.
+/// Effect of the order: settings in turns, compared with in a row.
 fn order(body: &Body) -> Option<Table> {
     let order = body.order.as_ref()?;
     let fields = |estimate: &Option<RatioEstimate>| match estimate {
@@ -339,7 +339,7 @@ fn order(body: &Body) -> Option<Table> {
     })
 }
 
-/// What a list of runs says of a sweep.
+/// Headline of a sweep in a list of runs.
 pub fn headline(document: &Document<Body>) -> String {
     let body = &document.body;
     if body.interrupted { early(body) } else { counts(body) }
@@ -350,7 +350,7 @@ fn early(body: &Body) -> String {
     format!("ended early: each setting has {least} runs at least")
 }
 
-/// How many settings are usable, and what the others are.
+/// Number of usable settings, and the states of the others.
 fn counts(body: &Body) -> String {
     let all = body.settings.len();
     let usable = body.count(Standing::Usable);

@@ -1,4 +1,4 @@
-//! What a drive gives by what is asked of it: block sizes, threads, depth.
+//! Performance by load: block size, threads, depth.
 
 use pts::body::Body;
 use pts::table::Table;

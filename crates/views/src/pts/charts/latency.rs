@@ -9,19 +9,19 @@ use super::parts::{bare, hue, labelled};
 
 /// Bins of the histogram's tables a decade.
 const PER_DECADE: f64 = 20.0;
-/// What stands for an empty bin on a logarithmic axis, which has no zero: below one.
+/// Value of an empty bin on a logarithmic axis, which has no zero: below one.
 const NONE: f64 = 0.5;
 
-/// The confidence-level plot: the response time that one request in so many exceeds. `histograms` are names of lines
-/// with the keys of their tables.
+/// The confidence-level plot: the response time that one request in N exceeds. `histograms` are names of lines with the
+/// keys of their tables.
 pub fn confidence(body: &Body, histograms: &[(&str, &str)]) -> Option<Chart> {
     let x = Axis::new("One request in N takes longer", Unit::Count).scaled(Scale::Log10);
     let y = Axis::new("Response time", Unit::Ns).scaled(Scale::Log10);
     let mut chart = bare(body, "response times by share of requests", x, y);
     for (at, (name, key)) in histograms.iter().enumerate() {
         let Some(table) = body.tables.get(*key) else { continue };
-        // Cumulative shares lie in the second column. What all take at least is where the line begins, and what one of all
-        // takes where it ends: of a drive that is always as fast there is nothing between.
+        // Cumulative shares are in the second column. The line begins at the shortest response time and ends at the
+        // longest: a drive that is always equally fast has nothing between.
         let bins = labelled(table, 1);
         let least = bins.first().filter(|(us, _)| *us > 0.0).map(|(us, _)| (1.0, us * 1e3));
         let between = bins

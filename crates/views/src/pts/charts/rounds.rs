@@ -12,15 +12,15 @@ use super::parts::{bare, hue, labelled, stem};
 /// The tracked value by round, and what the specification makes of it.
 #[derive(Clone, Debug)]
 pub struct Tracked {
-    /// What is tracked.
+    /// Name of the tracked value.
     pub name: String,
-    /// How its axis is titled, and in what unit.
+    /// Axis, with its title and unit.
     pub axis: Axis,
     /// Rounds with their values.
     pub rounds: Vec<(f64, f64)>,
-    /// The five.
+    /// The five rounds of the measurement window.
     pub window: PtsWindow,
-    /// True when they are within both bounds.
+    /// True if they are within both bounds.
     pub passes: bool,
 }
 

@@ -15,7 +15,7 @@ const CLIFF: f64 = 0.8;
 /// So many values tell the plateau, at least.
 const FALL: usize = 3;
 
-/// What a series runs along.
+/// Quantity on the x axis of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Along {
     /// Seconds since the series began.
@@ -121,9 +121,9 @@ fn drawable(chart: Chart) -> Option<Chart> {
 pub struct Phases {
     /// Rate of the fresh drive.
     pub plateau: f64,
-    /// When it fell off that, in seconds.
+    /// Time at which it fell below that, in seconds.
     pub cliff_s: Option<f64>,
-    /// Where the window begins on which it was found steady by bytes, in seconds.
+    /// Start of the window on which the drive was found steady by bytes, in seconds.
     pub steady_s: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What pages of several tests are made of.
+//! Parts of pages that several tests share.
 
 use pts::body::Body;
 use pts::table::Table;
@@ -11,7 +11,7 @@ use crate::pts::charts::rounds::{Tracked, window};
 use crate::pts::tables::{caption, has_values, long as figure, micro, without_shared_unit};
 use crate::pts::verdicts;
 
-/// The pages of one test, as they are made.
+/// The pages of one test, while they are made.
 pub struct Part<'a> {
     /// The test.
     pub body: &'a Body,
@@ -70,7 +70,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// What whoever sees one page alone must not overlook.
+/// Warning for readers who see one page alone.
 pub fn banner(body: &Body) -> String {
     let mut said = Vec::new();
     if !body.is_whole {
@@ -134,7 +134,7 @@ pub fn table(table: Option<&Table>, shade: Shade) -> Option<Block> {
     }))
 }
 
-/// What the specification computes of the five rounds.
+/// The specification's figures of the five rounds.
 fn determination(tracked: &Tracked) -> Block {
     let window = &tracked.window;
     let value = |value: f64| match tracked.axis.unit {

@@ -40,7 +40,7 @@ pub fn pages(part: &mut Part<'_>) {
     open_loop(part);
 }
 
-/// What the drive's life came to.
+/// Summary of the drive's life.
 fn facts(part: &Part<'_>) -> Option<Block> {
     let phases = phases(part.body)?;
     let samples = part.table("samples")?;
