@@ -1,4 +1,4 @@
-//! What is wrong with a command line, in the words of who typed it.
+//! Command-line errors, in the user's own terms.
 
 use std::error::Error as _;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! What was recorded, or printed by `--json`, as what it is: for whoever shows it.
+//! Recorded runs and documents printed by `--json`, decoded for the commands that show them.
 
 use std::fs::File;
 use std::path::Path;
@@ -37,7 +37,7 @@ pub fn open(name: &str, place: &PlaceArgs) -> Result<Recorded> {
         Err(error @ RecordError::NoRuns { .. }) if name != "last" => {
             return Err(anyhow::Error::from(error).context(format!("{name}: is not a file")));
         }
-        // What looks like a file's name was meant for one.
+        // A name that looks like a path was meant as one.
         Err(error @ RecordError::Unknown { .. }) if name.contains(['/', '.']) => {
             return Err(
                 anyhow::Error::from(error).context(format!("{name}: there is no such file"))
@@ -250,7 +250,7 @@ pub fn tell_altered(recorded: &Recorded) -> Exit {
     }
 }
 
-/// What a file of a result is called, unless the user names it.
+/// Default file name of a result.
 pub fn file_name(recorded: &[Recorded], end: &str) -> String {
     let stem = match recorded {
         [one] if one.record.is_some() => one.name.clone(),

@@ -1,4 +1,4 @@
-//! What a record is of, as its form tells, and what can still be done with it: the commands that are told to users.
+//! The instrument of a record, by its schema, and the commands that are suggested to users for it.
 
 use std::fs;
 use std::io::IsTerminal as _;
@@ -32,7 +32,7 @@ pub fn is_of(run: &Run, instrument: Instrument) -> bool {
     row_of(run).is_some_and(|row| row.instrument == instrument)
 }
 
-/// What `run` is called, with its article.
+/// Noun for `run`, with its article.
 pub fn noun_of(run: &Run) -> &'static str {
     row_of(run).map_or("of a form that this version does not know", |row| row.noun)
 }
@@ -40,7 +40,7 @@ pub fn noun_of(run: &Run) -> &'static str {
 /// The document of a recorded mark.
 ///
 /// # Errors
-/// When another verb made it.
+/// Returns an error if another verb made it.
 pub fn mark_of(run: &Run) -> Result<Option<Document<mark::Body>>> {
     if !is_of(run, Instrument::Mark) {
         bail!("{}: is {}, and a mark, run or sweep is wanted here", run.id, noun_of(run));
@@ -70,16 +70,16 @@ const FILES: [&str; 3] = ["csv", "plot", "report"];
 /// A flag and its value.
 type Typed = (&'static str, String);
 
-/// What names the drive. `run --resume` takes as its first word a plan, or the drive.
+/// Arguments that name the drive. `run --resume` takes as its first word a plan, or the drive.
 const DRIVE: [&str; 3] = ["device", "target", "plan"];
 
-/// What the commands that began a run and went on with it asked for that has to be asked for again; of what two of them
-/// asked for, what the later did. Where the drive is, the last one knows. Files of a survey are not those of its parts.
+/// Flags of the commands that began and resumed a run that have to be given again; of two values of a flag, the later. Only
+/// the last command says where the drive is. Files of a survey are not those of its parts.
 fn asked_for(verb: &str, commands: &[Vec<String>]) -> Vec<Typed> {
     let mut all: Vec<Typed> = Vec::new();
     for (index, typed) in commands.iter().enumerate() {
         all.retain(|(flag, _)| !DRIVE.contains(flag));
-        // What the first one named is in the record.
+        // The drive that the first command named is in the record.
         let drive = if index == 0 { Vec::new() } else { values_of(typed, &DRIVE) };
         let is_plan =
             |(flag, value): &Typed| *flag == "plan" && (value == "-" || value.ends_with(".toml"));
@@ -132,7 +132,7 @@ fn resumption(verb: &str, id: &RunId, asked: &[Typed], wrote: &[Typed], place: &
             }
         }
     }
-    // What it wrote it may write over. Later, or elsewhere, what is there may be another's.
+    // The command may overwrite the files that it wrote itself. Later, or elsewhere, a file of that name may be another.
     if !there.is_empty() && there.into_iter().all(|one| wrote.contains(one)) {
         words.push("--force".to_owned());
     }
@@ -198,7 +198,7 @@ fn tell_to_go_on(verb: &str, id: &RunId, place: &PlaceArgs) {
         commands.push(own);
     }
     let asked = asked_for(verb, &commands);
-    // Whoever goes on says again what is written to; the command alone must not do it.
+    // The user has to repeat the consent; the suggested command must not contain it.
     if let Some((_, word)) = values_of(&arguments(), &["consent"]).first() {
         messages::note(&format!(
             "to resume it, add the word of consent again: --consent {}",
@@ -224,7 +224,7 @@ fn tell_of_files_left(verb: &str, run: &Run, place: &PlaceArgs) {
     }
 }
 
-/// What can be done next with a run.
+/// Suggested next command for a run.
 pub fn next(run: &Run, place: &PlaceArgs) -> String {
     match run.state {
         State::Finished => how_to_repeat(run, place),
@@ -232,7 +232,7 @@ pub fn next(run: &Run, place: &PlaceArgs) -> String {
     }
 }
 
-/// What to do with a run that has not come to its end.
+/// Suggested command for a run that has not finished.
 pub fn how_to_go_on(run: &Run, place: &PlaceArgs) -> String {
     match goes_on_with(run) {
         Some(verb) if !run.is_bare() => {

@@ -30,31 +30,31 @@ use crate::{files, messages};
 /// The form of a mark's body.
 pub use documents::instrument::MARK as SCHEMA;
 
-/// What a record holds beside a result, by kind.
+/// Further entries of a record, by kind.
 pub type Notes = Vec<(&'static str, Value)>;
 
-/// What a measurement is made with.
+/// Inputs of a measurement.
 pub struct Session<'a> {
-    /// What to measure.
+    /// The benchmark: target and plan.
     pub job: &'a Job<'a>,
-    /// Names the run, unless it goes on with a recorded one.
+    /// ID of the run, unless a recorded one is resumed.
     pub run_id: RunId,
-    /// What it takes to make the run again.
+    /// Settings needed to repeat the run.
     pub setup: Setup,
     /// New, resumed or repeated.
     pub course: RunMode,
-    /// Whether and where it is recorded.
+    /// Whether and where to record it.
     pub keep: &'a KeepArgs,
     /// How it is shown.
     pub output: &'a OutputArgs,
 }
 
-/// What was made, recorded as far as that was possible.
+/// Completed measurement, recorded as far as possible.
 pub struct Made {
     /// The result, and its record.
     closed: Closed,
     broken: Option<Broken>,
-    /// Where it is recorded.
+    /// Location of the record.
     place: PlaceArgs,
     /// Its page was written, or a program reads its name from JSON.
     has_page: bool,
@@ -68,7 +68,7 @@ impl Session<'_> {
     /// Measures, and records the result, with what `derive` makes of it beside it.
     ///
     /// # Errors
-    /// What makes a measurement impossible.
+    /// Returns an error if a measurement is impossible.
     pub fn make(self, derive: &dyn Fn(&Body) -> Result<Notes>) -> Result<Made> {
         self.make_headed(derive, &|document| views::mark::headline(&document.body))
     }

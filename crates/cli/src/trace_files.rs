@@ -27,7 +27,7 @@ pub fn opened(files: &[PathBuf], options: &Options) -> Result<Box<dyn Source>> {
     })
 }
 
-/// What becomes of a file that is there already.
+/// Policy for a file that already exists.
 pub fn existing(force: bool) -> Existing {
     if force { Existing::Replace } else { Existing::Keep }
 }

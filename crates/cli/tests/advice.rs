@@ -112,7 +112,7 @@ fn of_an_empty_device_nothing_is_erased_and_the_commands_do_what_they_say() {
     let mkfs = of(&empty, "ext4").unwrap()["command"].as_str().unwrap().to_owned();
     let ran = Command::new("sh").args(["-c", &mkfs]).output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    // What it made is aligned, and the next look says so.
+    // The new filesystem is aligned, and the next run says so.
     let made = advice(device.dev());
     let kept = of(&made, "keep").unwrap_or_else(|| panic!("{made:?}"));
     holds(

@@ -279,7 +279,7 @@ fn advice_does_what_it_says_in_each_state_of_a_card() {
             }
             let card = copy(&device);
             follow(one, &device, &card);
-            // What the kernel still has of the table before goes.
+            // Removes the kernel's remaining partitions of the previous table.
             let _ = Command::new("partx").args(["--delete", card.dev()]).output();
             let (start, _) = first_partition(&card);
             let command = one["command"].as_str().unwrap();

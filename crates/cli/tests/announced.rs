@@ -166,7 +166,7 @@ fn a_dry_run_touches_nothing() {
     let announced = announced.exits(0).body();
     assert!(bounds(&announced, "written_bytes").1.is_none_or(|most| most > 0), "{announced}");
     assert_eq!(std::fs::read(file).unwrap(), before);
-    // What would be refused is refused now.
+    // A run that would be refused is refused by --dry-run, too.
     at(place.path(), &[&["mark", file, "--write-only"][..], &load].concat()).exits(3);
     let announced = dry(&["mark", file, "--tests=RND4KQ1T1"], 0);
     assert_eq!(bounds(&announced, "written_bytes"), (0, Some(0)));

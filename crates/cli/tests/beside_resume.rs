@@ -141,7 +141,7 @@ fn what_is_not_marked_is_compared_with_the_record() {
                 || BY_DEFINITION.iter().any(|text| ran.stderr.contains(text));
             assert!(ran.code == Some(2) && is_refused, "{line:?}: {:?} {}", ran.code, ran.stderr);
         }
-        // What is marked is taken, and so is the first command called back.
+        // Marked flags are accepted, and so are the first command's, repeated.
         let mut line: Vec<&str> = again.split(' ').collect();
         line.extend(["--resume", &id, "--json", "--no-progress", "--mib"]);
         let ran = at(runs.path(), &line);

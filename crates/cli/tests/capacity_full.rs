@@ -80,7 +80,7 @@ fn a_run_that_was_killed_resumes() {
         assert_eq!(evidence["verified_bytes"], SIZE, "{evidence}");
         assert_eq!(evidence["bad_bytes"], 0, "{evidence}");
         assert_eq!(body["findings"][0]["value"], SIZE);
-        // What it wrote is there: no part was left out.
+        // All sectors were written: no part was left out.
         let image = fs::read(&device.image).unwrap();
         let is_stamp = |sector: &[u8]| sector[..8] == image[..8];
         assert!(image.chunks(512).all(is_stamp), "a sector holds something else");

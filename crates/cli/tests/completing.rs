@@ -22,7 +22,7 @@ fn path() -> String {
     format!("{}:{}", program.display(), std::env::var("PATH").unwrap())
 }
 
-/// What bash offers for a line, asked as readline asks: words parted at `:` and `=` too, the cursor at the end.
+/// Completions that bash offers for a line, requested as by readline: words split at `:` and `=` too, cursor at the end.
 fn offered(words: &[&str], runs: &Path) -> Vec<String> {
     let script = run(["completions", "bash"]).exits(0).stdout;
     let line: String = words.concat();
@@ -112,8 +112,7 @@ fn no_verb_is_offered_what_it_refuses() {
     }
 }
 
-/// What a zsh of its own holds on its line when `typed` was typed, with a Tab where it has one. `load` is what its start
-/// file would say.
+/// Line of a new zsh after `typed` was typed, with a Tab where it has one. `load` is the content of its start file.
 fn zsh_line(load: &str, typed: &str, dir: &Path) -> String {
     fs::write(dir.join("load"), load).unwrap();
     let line = dir.join("line");

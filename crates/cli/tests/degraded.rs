@@ -229,10 +229,10 @@ fn denied(group: &str, error: Errno) -> Vec<String> {
     vec![format!("{group}={}", error.raw_os_error())]
 }
 
-/// What a filter of a container answers, and what a kernel that does not know the call.
+/// Errors of a container's filter, and of a kernel that does not know the call.
 const ANSWERS: [Errno; 2] = [Errno::PERM, Errno::NOSYS];
 
-/// Whoever may not use an engine is told which other one to take, and that one works.
+/// An error about a denied engine names the next one, and that one works.
 #[test]
 fn an_engine_that_is_denied_names_the_next_one() {
     let Some(filter) = Filter::new() else { return };
@@ -465,7 +465,7 @@ fn rings_of_older_kernels_are_made_without_what_they_lack() {
     filter.run(&lacking(R_DISABLED), &own).fails(2, &["io_uring", "--engine libaio"]);
 }
 
-/// Where no seed can be drawn, one can be given.
+/// If no seed can be drawn, one can be given.
 #[test]
 fn without_randomness_a_seed_is_asked_for() {
     let Some(filter) = Filter::new() else { return };

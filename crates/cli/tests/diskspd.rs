@@ -21,7 +21,7 @@ fn face(line: &str, dir: &Path) -> Ran {
     Command::new(name).args(words).current_dir(dir).output().unwrap().into()
 }
 
-/// What the one-liner that everybody uses takes from a report: the sixth word of the first total.
+/// Rate as the common one-liner takes it from a report: the sixth word of the first total.
 fn rate(report: &str) -> f64 {
     let table = report.lines().skip_while(|line| *line != "Total IO");
     let total = table.into_iter().find(|line| line.starts_with("total")).expect("a total");
@@ -302,7 +302,7 @@ fn script_on(fstype: &str) -> Option<Vec<(String, Vec<f64>, String)>> {
     let ran = runs.map(|(load, way)| {
         let mut command = Command::new("bash");
         command.arg(&script).args([load, data.to_str().unwrap(), "2", way, "1", "0"]);
-        // What it writes to is no file that it made: that takes a word.
+        // It did not create the file that it writes to, which requires consent.
         let program = format!("{} --consent=data", diskspd.display());
         let ran: Ran = command.env("DISKSPD", program).output().unwrap().into();
         let ran = ran.exits(0);

@@ -45,12 +45,12 @@ fn end(alive: Alive) -> Ran {
     alive.end()
 }
 
-/// What of this test's runs stands in journals.
+/// Number of journal lines of this test's runs.
 fn recorded() -> u64 {
     lines_in(&runs_dir())
 }
 
-/// Waits until some of the short runs are recorded beyond those `before`: how long they take is this machine's affair.
+/// Waits until some of the short runs are recorded beyond those `before`: their duration depends on the machine.
 fn let_it_measure(before: u64) {
     wait_for("some runs", || (recorded() >= before + 8).then_some(()));
 }
@@ -128,7 +128,7 @@ fn ctrl_c_twice_leaves_nothing() {
     }
 }
 
-/// What a killed run leaves is a file as large as was asked for, and nobody knows whose it is.
+/// A killed run leaves a file of the requested size, of unknown owner.
 #[test]
 fn a_killed_run_is_told_of_by_the_next_and_cleaned_up_when_asked() {
     let dir = scratch_dir();

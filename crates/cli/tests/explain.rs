@@ -81,7 +81,7 @@ fn a_command_is_taken_from_words_quotes_a_file_and_standard_input() {
     assert!(widest <= Some(80), "{}", text.stdout);
     run(["explain", "nowhere.fio"]).fails(2, &["nowhere.fio", "cannot be read"]);
     run(["explain", "fio --name=x --size=1.5g"]).fails(2, &["--size", "1536m"]);
-    // What is known of a line of a shell is explained, and what stands around it is named.
+    // The known part of a shell's line is explained, and the rest is named.
     let part = run(["explain", "fio --name=x --rw=read --size=1g | cat", "--json"]).exits(0).body();
     assert_eq!(part["jobs"], of_words["jobs"]);
     assert!(part["caveats"].to_string().contains("not_all_of_the_line"), "{}", part["caveats"]);

@@ -185,7 +185,7 @@ fn swap_is_final() {
     write(&device, device.name(), &allow).fails(3, &["swap", "no flag"]);
 }
 
-/// What is drawn or listed goes to a file: over a drive it would be written without a word of consent.
+/// Plots and lists are written to a file: over a drive, that would be without consent.
 #[test]
 fn no_result_is_written_over_a_drive() {
     if !has_means(&["losetup"]) {

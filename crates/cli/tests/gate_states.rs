@@ -212,7 +212,7 @@ const DEVICES_ONLY: [&str; 1] = ["purge, by writing zeros"];
 /// A line of the matrix: its name, what has to be there for it, and the command.
 type Line = (&'static str, &'static str, &'static str);
 
-/// What came of a line on a file in use: a cell of the table, or what is wrong.
+/// Outcome of a line on a file in use: a cell of the table, or an error.
 fn cell((name, _, line): Line, stage: &Stage) -> Result<&'static str, String> {
     let ran = stage.consented(line);
     let wrong = || format!("{name}: {:?}: {}", ran.code, ran.stderr);
@@ -403,7 +403,7 @@ fn users_that_are_not_known_take_a_word_of_their_own() {
     if !has_tools(&["setpriv"]) {
         return;
     }
-    // Where that user may go, too.
+    // In a place to which that user has access, too.
     let dir = tempfile::tempdir_in("/var/tmp").unwrap();
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let (binary, file) = (dir.path().join("drivescope"), dir.path().join(NAME));

@@ -103,7 +103,7 @@ fn parse(words: &[String]) -> Result<(), String> {
     }
 }
 
-/// Whoever does not know a verb reads its examples before its flags, and types them.
+/// Users new to a verb read its examples before its flags, and type them.
 #[test]
 fn every_verb_has_examples_and_all_can_be_typed() {
     for page in pages() {

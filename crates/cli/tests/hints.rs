@@ -1,4 +1,4 @@
-//! What is told to do next can be done: each command that a recorded run is shown with, run as it stands.
+//! Suggested commands work: each that is shown with a recorded run is run as printed.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use crate::common;
@@ -51,7 +51,7 @@ fn kill_after(run: &Recorded, entries: usize) {
 fn told(text: &str) -> Vec<Vec<String>> {
     let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let commands = whole.split("drivescope ").skip(1);
-    // What stands behind a command in a listing begins with a mark.
+    // Text after a command in a listing begins with a mark.
     let words = |line: &str| -> Vec<String> {
         line.split(' ')
             .take_while(|word| !["!", "✗", "✓"].contains(word))

@@ -99,7 +99,7 @@ const QUIET: &str = ": quiet; ";
 /// Begins lines that draw a line of progress, whose own sequences are known.
 const DRAWN: &str = ": drawn; ";
 
-/// What is read from files, of each form that has names in it.
+/// Files with hostile text, one of each form that has names in it.
 fn rows() -> Vec<Row> {
     let h = HOSTILE;
     let read = |name: &str| {
@@ -246,7 +246,7 @@ fn poison(value: &mut Value) {
     }
 }
 
-/// What the program itself printed as JSON, with hostile text in its strings.
+/// Documents printed by the program, with hostile text in their strings.
 fn documents(dir: &Path) -> Vec<String> {
     let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/shop.spc");
     let quick = ["--tests=RND4KQ1T1", "--runs=1", "--duration=5ms"];
@@ -310,13 +310,13 @@ fn no_file_commands_the_terminal() {
         Some(format!("{}: {}", path.display(), fault(&text)?))
     }));
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    // What a program reads is what the file said.
+    // JSON for programs has the text of the file unchanged.
     let shown = lines.iter().position(|line| line.ends_with("runs show last --json")).unwrap();
     let json: Value = serde_json::from_str(&sent[shown]).unwrap();
     assert!(json.to_string().contains(serde_json::to_string(HOSTILE).unwrap().trim_matches('"')));
 }
 
-/// Files that were made for people and for other programs.
+/// Files written for people and for other programs.
 fn files(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::common::{Ran, drivescope, run, scratch_dir};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-/// What a log takes at most, with what the program itself is.
+/// Memory limit for a log, including the program itself.
 const MOST_BYTES: u64 = 96 << 20;
 
 /// A pipe into which lines of a latency log are written, `count` of them, as fio writes them without `log_avg_msec`.
@@ -72,7 +72,7 @@ fn memory_does_not_grow_with_a_log() {
         if verb == "judge" {
             assert_eq!(ran.code, Some(1), "{}", ran.stderr);
             let written = body["results"][0]["recorded"]["written_bytes"].as_u64().unwrap();
-            // What is behind the last whole bin is in none.
+            // Bytes after the last whole bin are not counted.
             let all = COUNT / 2 * 4096;
             assert!((all * 99 / 100..=all).contains(&written), "{written} of {all}");
         } else {

@@ -86,7 +86,7 @@ impl Terminal {
     }
 }
 
-/// What stands after the screen was left for the last time, which has to give everything back.
+/// Output after the screen was left for the last time, when the terminal has to be restored.
 #[track_caller]
 fn after(shown: &str) -> &str {
     let entered = shown.rfind(ENTER).expect("there was a screen");

@@ -47,7 +47,7 @@ fn man_shows_every_page_without_a_complaint() {
     }
 }
 
-/// Who asks for a page that is not there is to be told where the names are.
+/// The error about a missing page says where the names are.
 #[test]
 fn a_page_that_is_not_there_is_refused() {
     run(["man", "trace", "recor"])

@@ -109,7 +109,7 @@ fn every_path_is_said_to_be_read_or_written() {
     for path in &found {
         assert!(said.contains(path), "{path}: say in matrix/lines.rs whether it is written");
     }
-    // What flashbench writes is no flag of ours.
+    // Outputs of flashbench are not flags of ours.
     let gone = said.difference(&found).filter(|path| !path.starts_with("flashbench "));
     assert_eq!(gone.collect::<Vec<_>>(), Vec::<&String>::new(), "no such flag");
 }
@@ -121,7 +121,7 @@ fn all_lines() -> impl Iterator<Item = &'static Line> {
     })
 }
 
-/// Of each verb that writes, the name of its first line, what has to be there for it, and the line.
+/// For each verb that writes: the name of its first line, the preparation, and the line.
 pub fn core() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     core_lines().map(|line| (line.name, line.before, line.run))
 }

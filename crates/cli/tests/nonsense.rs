@@ -108,21 +108,21 @@ impl Case {
         format!("{} {} = {}", self.slot.verb, self.slot.shown, self.value.name)
     }
 
-    /// What the flags' own definitions say to it: the error, as it is printed.
+    /// Parses it by the flags' own definitions: the error, as it is printed.
     fn parsed(&self, definitions: &mut Command) -> Result<(), clap::Error> {
         let program = std::iter::once(OsString::from("drivescope"));
         definitions.try_get_matches_from_mut(program.chain(self.line.clone())).map(drop)
     }
 }
 
-/// What is wrong with an error, were it the answer to this case.
+/// Fault of an error message, if it were the answer to this case.
 fn faults(case: &Case, code: Option<i32>, said: &str) -> Option<String> {
     let text = (case.value.text)();
     let value = text.to_string_lossy();
-    // A long value may be cut, and what no terminal should get is shown in another way.
+    // A long value may be shortened, and characters that no terminal should get are replaced.
     let start: String = value.chars().take_while(|c| !c.is_control() && *c != '\u{fffd}').collect();
     let start: String = start.chars().take(40).collect();
-    // What is seen of it: nothing of white space, a sign in the place of what is no text.
+    // Values not visible in it: white space shows nothing, invalid UTF-8 a replacement character.
     let unseen = match () {
         () if value.is_empty() => said.contains("\"\"") || said.contains("empty"),
         () if value.starts_with('\u{fffd}') => said.contains("UTF-8") || said.contains('\u{fffd}'),
@@ -187,7 +187,7 @@ fn nonsense_is_one_clear_error_and_makes_nothing() {
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(|| {
-                // What may make something is run in a place of its own.
+                // Cases that may create files run in a directory of their own.
                 let mine = [fixture.copy(), fixture.copy()];
                 let mut definitions = args::Cli::command();
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -208,23 +208,23 @@ fn nonsense_is_one_clear_error_and_makes_nothing() {
     assert!(definitions > 1000 && verbs > 200, "the cases are gone");
 }
 
-/// Who answered.
+/// Source of the answer.
 #[derive(Clone, Copy)]
 enum Who {
     Definitions,
     Verb,
     /// Not asked: another verb has the same flag and hands it to the same code.
     Alike,
-    /// Nobody, since it is a good value.
+    /// No answer, since the value is good.
     Good,
 }
 
-/// Who answered, and what is wrong with the answer.
+/// Source of the answer, and its fault.
 fn judge(case: &Case, definitions: &mut Command, fixtures: &[Fixture; 2]) -> (Who, Option<String>) {
     let told = |fault: String, said: &str| format!("{}: {fault}\n    {}", case.name(), said.trim());
     let Slot { verb, id, is_typed, .. } = &case.slot;
     let parsed = case.parsed(definitions);
-    // What is no text is named by the program itself.
+    // Invalid UTF-8 is reported by the program itself.
     let said_here = parsed.as_ref().err().filter(|error| error.kind() != ErrorKind::InvalidUtf8);
     if let Some(error) = said_here {
         let helps = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);

@@ -134,7 +134,7 @@ impl Place {
         }
     }
 
-    /// What must not change: content, length, date and names of the target and of the other device's file.
+    /// State that must not change: content, length, date and names of the target and of the other device's file.
     fn state(&self) -> Vec<(u64, u64, i64, i64, u64, u64)> {
         let of = |path: &Path| {
             let mut hash = DefaultHasher::new();
@@ -147,7 +147,7 @@ impl Place {
     }
 }
 
-/// What came of a line with an output of this form, for the table.
+/// Outcome of a line with an output of this form, for the table.
 fn tried(place: &Place, line: &str, form: &str) -> String {
     let has_target = ["{target}", "{loop}", "{run}"].iter().any(|it| line.contains(it));
     if !has_target && form != "a block device" && form != "a pipe without a reader" {

@@ -1,5 +1,5 @@
-//! Where output goes that nobody takes: a full device, a closed descriptor, a reader that left, a terminal of another
-//! age. A result that is lost is an error; talk that is lost is none; nothing crashes.
+//! Output that cannot be delivered: a full device, a closed descriptor, a reader that left, an ancient terminal. A
+//! lost result is an error, a lost message is not; nothing crashes.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 use crate::{cases, common};

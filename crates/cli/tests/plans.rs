@@ -102,7 +102,7 @@ fn run_plan(plan: &Path, target: &str, args: &[&str]) -> Ran {
     command.output().unwrap().into()
 }
 
-/// What `plan` prints is what `mark` does: the same bodies on a virtual drive.
+/// `mark` does what `plan` prints: the bodies are the same on a virtual drive.
 #[test]
 fn a_printed_plan_run_is_the_mark_that_it_was_printed_for() {
     let dir = scratch_dir();
@@ -171,7 +171,7 @@ fn a_plan_with_every_operation_runs_on_a_virtual_drive() {
     assert!(text.contains("\n\"fill, then read\",1,0,write,"), "a field with a comma is quoted");
     let again = run_plan(&plan, "sim:hdd-7200", &[]);
     assert_eq!(again.body(), ran.body());
-    // What a drive cannot do ends the run, says so, and keeps what was made before.
+    // A step that the drive does not support ends the run, with an error and all earlier results.
     let trim = write(dir.path(), "trim.toml", &format!("{EVERYTHING}{TRIM}"));
     let ran = run_plan(&trim, "sim:hdd-7200", &[]).exits(2);
     check_everything(&ran.says(&["sim:hdd-7200", "discard", "trim"]).body());

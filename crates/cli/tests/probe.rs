@@ -143,7 +143,7 @@ fn a_probing_goes_on_where_its_record_ends() {
     let whole = whole.exits(0).body();
     let run = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let run = run.into_iter().find(|path| path.is_dir()).unwrap();
-    // What a kill during the third probe leaves.
+    // State after a kill during the third probe.
     let journal = fs::read_to_string(run.join("journal.jsonl")).unwrap();
     let lines: Vec<&str> = journal.lines().collect();
     let two = lines.iter().position(|line| line.contains("\"fat\"")).unwrap();

@@ -1,5 +1,5 @@
-//! What `probe capacity` overwrites is there again afterwards: at once when a signal can be caught, and after
-//! `probe --restore` when the process was killed.
+//! Restoring what `probe capacity` overwrote: at once after a signal that can be caught, and by `probe --restore` if the
+//! process was killed.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 use crate::common;

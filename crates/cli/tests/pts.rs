@@ -69,7 +69,7 @@ fn a_loop_device_is_purged_filled_and_tested_in_rounds() {
     let table = &body["tables"]["iops"];
     assert_eq!(table["columns"].as_array().unwrap().len(), 7, "{table}");
     assert_eq!(table["rows"].as_array().unwrap().len(), 8, "{table}");
-    // What the rounds and the fill wrote is what the test wrote.
+    // The test wrote what the rounds and the fill wrote.
     let of_rounds: u64 = rounds.iter().map(|round| round["bytes_written"].as_u64().unwrap()).sum();
     let written = body["bytes_written"].as_u64().unwrap();
     assert_eq!(written, filled + of_rounds, "{}", body["caveats"]);
@@ -79,7 +79,7 @@ fn a_loop_device_is_purged_filled_and_tested_in_rounds() {
     run(["runs", "show", &id]).exits(0).prints(&["IOPS", "purged by discard"]);
 }
 
-/// Starts a test, and kills it as soon as so many parts are whole.
+/// Starts a test, and kills it as soon as `parts` parts are whole.
 fn killed(mut command: Command, runs: &Path, parts: usize) {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     wait_for("parts that are whole", || {
@@ -220,7 +220,7 @@ fn what_goes_beyond_a_limit_or_has_no_consent_is_refused_before_anything_is_writ
 fn a_budget_holds_to_the_byte_while_a_test_runs() {
     let runs = scratch_dir();
     let place = ["--runs-dir", runs.path().to_str().unwrap()];
-    // What a drive may be written in all is a limit of the same kind, and the lower of the two holds.
+    // The rated total of a drive is a limit of the same kind, and the lower of the two holds.
     let limits: [&[&str]; 3] = [
         &["--tbw", "600MiB"],
         &["--tbw", "600MiB", "--write-budget", "3GiB"],
@@ -238,7 +238,7 @@ fn a_budget_holds_to_the_byte_while_a_test_runs() {
         let goes_on = limit[0] == "--write-budget";
         assert_eq!(ran.stderr.contains("pts --resume"), goes_on, "{limit:?}: {}", ran.stderr);
         if !goes_on {
-            // What the drive is rated for is no budget, and a larger one does not lift it.
+            // The rated total is not a budget, and a larger budget does not lift it.
             let more = ["--resume", "last", "--write-budget", "3GiB", "--json"];
             pts(&[&more[..], &place].concat()).exits(3).says(&["--tbw 600MiB does not suffice"]);
         }
@@ -262,14 +262,14 @@ fn a_virtual_run_that_was_killed_ends_as_one_that_was_not() {
     assert_eq!(whole, resumed);
 }
 
-// What source reviews published for months: a replayed order keeps a drive as fast as when it was empty.
+// Result that source reviews published for months: a replayed order keeps a drive as fast as when it was empty.
 #[test]
 fn a_replayed_order_is_named_and_not_accepted() {
     let test = |addresses: &str| {
         let args = ["wsat", VIRTUAL, "--minute", "2%", "--seed", "5", "--json", "--no-record"];
         pts(&[&args[..], &["--addresses", addresses]].concat()).body()
     };
-    // Over two passes, in which orders that are drawn anew go up and down.
+    // Over two passes, in which freshly drawn orders go up and down.
     let rate = |body: &Value| {
         let all = rounds(body);
         let last = &all[all.len() / 2..];

@@ -34,7 +34,7 @@ fn title(page: &str) -> &str {
     rest.split("</h1>").next().unwrap()
 }
 
-/// What is asked of every page's header, as the notes on the specification list it.
+/// Fields required in every page's header, as the notes on the specification list them.
 const HEADER: [&str; 24] = [
     "Started",
     "Ended",

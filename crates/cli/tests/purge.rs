@@ -72,7 +72,7 @@ fn nothing_is_touched_without_consent_and_all_of_it_is_named_first() {
     refused(&[], &["--consent", device.name()]);
     refused(&["--consent", "loop-of-someone-else"], &["loop-of-someone-else"]);
     let dry = purge(device.dev(), &["--dry-run", "--json"]).exits(0);
-    // What stands against it is told before it is tried.
+    // Obstacles are reported before anything is tried.
     let dry = dry.says(&["without --dry-run: refused", "--consent"]);
     assert_eq!(dry.body()["outcome"], Value::Null);
     let zeros = purge(device.dev(), &["--dry-run", "--method", "zero"]).exits(0);
@@ -93,7 +93,7 @@ fn nothing_is_touched_without_consent_and_all_of_it_is_named_first() {
     assert!(content().iter().all(|byte| *byte == 0));
 }
 
-/// What the kernel goes on to show after its table is gone, the next program takes for a partition.
+/// Partitions that the kernel still shows after their table is gone would mislead the next program.
 #[test]
 fn partitions_are_named_first_and_gone_afterwards() {
     if !has_means(&["losetup"]) {

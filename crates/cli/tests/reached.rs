@@ -38,7 +38,7 @@ fn assert_read_ratio(test: &Value) {
 fn a_directory_on_a_disk_is_reached_by_every_engine() {
     let dir = scratch_dir();
     for engine in ENGINES {
-        // What the disk itself holds of a file that is so small is another proof's question.
+        // The disk's own cache of such a small file is the subject of another proof.
         let size = ["--size=64MiB", "--cache-probe=0s"];
         let args = ["--tests=SEQ1MQ1T1,RND4KQ1T1", "--engine", engine];
         let ran = mark(dir.path(), &[&size[..], &args].concat());

@@ -100,7 +100,7 @@ fn an_image_in_a_filesystem_on_an_image_is_followed_to_the_disk() {
     let outer = Loop::on(dir, &outer_image, &["--direct-io=on"]);
     outer.mkfs("xfs");
     let mounted = Mounted::new("xfs", outer.dev(), "");
-    // What this run writes is in the image, however sparse the rest of that is.
+    // Data written by this run is in the image, however sparse the rest of it is.
     let read = ["--size=32MiB", "--read-only", "--tests=SEQ1MQ1T1"];
     assert_reached(&mark(mounted.path(), &read).exits(0).body());
     let inner_image = mounted.path().join("inner");

@@ -1,5 +1,5 @@
-//! What a run leaves: a directory that can be read without drivescope, where it was asked for, whole or
-//! with a word on what is missing.
+//! Record of a run: a directory that can be read without drivescope, at the requested path, complete or with a
+//! note on what is missing.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use crate::common;

@@ -128,7 +128,7 @@ fn is_whole(html: &str, of: &str) {
     assert_eq!(html.matches("<table>").count(), html.matches("<caption>").count(), "{of}");
 }
 
-/// What has no unit is a count, a ratio or a class, and its name says so.
+/// Asserts that axes are labelled, and that one without a unit shows a count, a ratio or a class.
 fn axes_are_named(plot: &Value) {
     let axes = ["x", "y", "y2"].map(|axis| &plot[axis]).into_iter().filter(|a| !a.is_null());
     for axis in axes {

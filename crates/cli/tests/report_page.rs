@@ -12,7 +12,7 @@ use common::{run, runs_dir};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What the page is asked, and answers into an element that is read afterwards.
+/// Script that operates the page, and writes the answers into an element that is read afterwards.
 const DRIVER: &str = r#"<script>
 (() => {
   const said = {};
@@ -69,7 +69,7 @@ const DRIVER: &str = r#"<script>
 const LISTENER: &str = "<head><script>window.failures = []; \
     window.addEventListener('error', (event) => window.failures.push(event.message));</script>";
 
-/// What the page is after its scripts have run; `None` where there is no browser.
+/// The page after its scripts have run; `None` if there is no browser.
 fn dumped(page: &Path, width: u32) -> Option<String> {
     let profile = TempDir::new().unwrap();
     let chromium = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {

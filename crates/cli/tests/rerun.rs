@@ -24,7 +24,7 @@ fn other(runs: &Path, original: &Recorded) -> Recorded {
     others.remove(0)
 }
 
-/// What the comparison says of each test, after checking its form.
+/// Outcome of each test in the comparison, after checking its form.
 fn outcomes(json: &Value) -> Vec<String> {
     let tests = json["comparison"]["tests"].as_array().unwrap();
     assert_eq!(tests.len(), json["body"]["tests"].as_array().unwrap().len());
@@ -139,7 +139,7 @@ fn on_a_directory_there_is_a_comparison() {
         let here = runs.path().to_str().unwrap();
         let flags = ["--size=8MiB", "--tests=SEQ64KQ4T1,RND4KQ1T1", "--runs=6", "--runs-dir", here];
         let before = mark(dir.path(), &[&flags[..], longer].concat()).exits(0).body();
-        // Where nothing finished in the short window, `mark` has made a longer run after the first.
+        // If nothing finished in the short window, `mark` has made a longer run after the first.
         let original = recorded(runs.path()).pop().unwrap();
         let ran = rerun(runs.path(), &["last", "--margin=90%"]);
         (runs, before, original, ran)

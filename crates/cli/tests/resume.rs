@@ -31,7 +31,7 @@ fn body_text(json: &str) -> &str {
     json.split_once("\"body\":").expect("a body").1
 }
 
-/// What became of a run that was killed and resumed.
+/// Outcome of a run that was killed and resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     NoSuchRun,
@@ -40,8 +40,8 @@ enum Outcome {
     ResumedAfterAnotherKill,
 }
 
-/// Kills, resumes, sometimes kills and resumes again, and holds what is recorded against what was
-/// recorded before; `whole` gets the result in the end and what was finished before it was made.
+/// Kills, resumes, sometimes kills and resumes again, and compares the record with the earlier one; `whole`
+/// gets the final result and the steps that were finished before it.
 fn kill_and_resume(
     dice: &mut Dice,
     start: &dyn Fn() -> Command,
@@ -111,7 +111,7 @@ fn count(
     outcomes
 }
 
-/// What a resumed run is for: the result is the one that an undisturbed run would have given.
+/// The result of a resumed run is the one that an undisturbed run would have given.
 #[test]
 fn a_killed_virtual_run_goes_on_to_the_same_body() {
     let reference = run([&VIRTUAL[..], &["--no-record"]].concat()).exits(0).stdout;
@@ -122,7 +122,7 @@ fn a_killed_virtual_run_goes_on_to_the_same_body() {
     assert!(outcomes.contains_key(&Outcome::Resumed), "nothing was resumed: {outcomes:?}");
 }
 
-/// On a real drive no run comes out the same again: those that were finished are kept.
+/// On a real drive no run gives the same numbers again: finished runs are kept.
 #[test]
 fn a_killed_run_of_a_directory_keeps_what_was_finished() {
     let dir = scratch_dir();
@@ -314,7 +314,7 @@ fn a_living_run_is_left_alone() {
     only(runs.path()).assert_sums();
 }
 
-/// What is said again has to be what was said; what is not said comes from the record.
+/// Repeated flags have to agree with the record; flags that are left out come from it.
 #[test]
 fn flags_that_contradict_the_record_are_refused() {
     let (dir, runs) = (scratch_dir(), scratch_dir());

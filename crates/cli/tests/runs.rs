@@ -228,9 +228,9 @@ fn runs_go_elsewhere_and_come_back_the_same() {
         }
     }
     runs(&other, &["import", file]).exits(0).prints(&["is here already"]);
-    // What came from elsewhere can be repeated, too.
+    // Imported runs can be repeated, too.
     at(&other, &["rerun", &ids[0], "--json", "--no-progress"]).exits(0);
-    // An archive that exists is not written over.
+    // An existing archive is not overwritten.
     let before = fs::read(&archive).unwrap();
     runs(dir.path(), &["export", "last", "--output", file]).fails(2, &[file, "exists"]);
     assert!(fs::read(&archive).unwrap() == before);
@@ -297,7 +297,7 @@ fn rubbish_is_not_imported() {
     assert_eq!(made.text("plan.toml"), "mine");
 }
 
-/// What version 0.1 printed: an envelope without binary and machine. Whoever kept those has no others.
+/// Output of version 0.1: an envelope without binary and machine. Its users have no other documents.
 #[test]
 fn a_document_of_the_first_version_is_imported_and_shown() {
     let (dir, work) = (scratch_dir(), scratch_dir());

@@ -20,9 +20,9 @@ struct Read {
     /// The line that reads it; it ends with 0 or 1 when the document is sound.
     line: &'static str,
     form: Form,
-    /// How many tables deep things are made wrong.
+    /// Depth of nested tables up to which changes are made.
     depth: usize,
-    /// What is taken as it is, and why.
+    /// Changes that are accepted, and the reasons.
     taken: &'static [Taken],
 }
 
@@ -34,7 +34,7 @@ enum Form {
     Bytes,
 }
 
-/// Changes below a path that are no error.
+/// Changes below a path that are not errors.
 struct Taken(&'static str, &'static [Change], #[allow(dead_code)] &'static str);
 
 use Change::{Cut, Doubled, Extra, Flipped, Huge, Negative, Removed, Retyped};
@@ -158,7 +158,7 @@ fn run(fixture: &Fixture, read: &Read) -> Ended {
     fixture.run(&line)
 }
 
-/// What is wrong with the answer to a case.
+/// Fault of the answer to a case.
 fn fault(case: &Case, read: &Read, ended: &Ended) -> Option<String> {
     let said = &ended.stderr;
     let is_taken = || {
@@ -176,7 +176,7 @@ fn fault(case: &Case, read: &Read, ended: &Ended) -> Option<String> {
         // The form of a document has no other name, and what a drive is has words of its own.
         || (case.path.starts_with("/envelope") && said.contains(" form "))
         || said.contains("is of another drive: its")
-        // What is read as a whole is told by what it should have been.
+        // A file that is decoded as a whole is reported by its expected form.
         || (read.file == "document.json" && ["expected ", "missing field"].iter().any(|w| said.contains(w)))
         || said.contains("line ")
         || has_line();

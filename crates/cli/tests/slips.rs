@@ -1,4 +1,4 @@
-//! What a newcomer types by mistake: each is told in the words of who typed it, with what to type instead.
+//! Typical mistakes of newcomers: each error is in the user's own terms, and says what to type instead.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 use crate::common;

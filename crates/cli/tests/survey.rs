@@ -69,8 +69,8 @@ fn a_report_has_the_survey_and_the_charts_of_its_parts() {
     assert!(page.len() < 1_000_000, "{} bytes", page.len());
 }
 
-// Where the current directory lies in memory nothing may be measured; who only wants to see the program sees it all the same,
-// and is told what of.
+// If the current directory is in memory, nothing may be measured there. Users who only want to see the program get a survey of
+// a virtual drive, and a note that it is one.
 #[test]
 fn without_a_disk_a_virtual_drive_is_surveyed_and_that_is_said() {
     let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {

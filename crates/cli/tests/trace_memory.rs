@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// What an import may hold at most: batches of rows, a window, one row group of the file that is written (some
-/// 45 MB with its columns), and what the program itself is.
+/// Memory limit of an import: batches of rows, a window, one row group of the file that is written (some 45 MB
+/// with its columns), and the program itself.
 const MOST_BYTES: u64 = 96 << 20;
 
 /// Rows as Alibaba's traces have them, a little out of order.

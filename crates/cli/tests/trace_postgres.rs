@@ -36,7 +36,7 @@ impl Server {
             skip("needs /usr/lib/postgresql");
             return None;
         };
-        // Where its user may go: the build's own directory may be root's alone.
+        // A place to which its user has access: the build's own directory may be root's alone.
         let point = tempfile::tempdir_in("/var/tmp").unwrap();
         fs::set_permissions(point.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let device = Loop::new(160 << 20, true);

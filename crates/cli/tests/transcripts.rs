@@ -1,4 +1,4 @@
-//! What the program prints, word for word: on virtual drives, where it is the same each time.
+//! Output of the program, word for word: on virtual drives, where it is the same each time.
 //!
 //! A change of wording is made by changing the program and then the transcripts, with
 //! `TRYCMD=overwrite cargo test -p drivescope --test transcripts`, and reading the difference. A run's name

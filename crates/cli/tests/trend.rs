@@ -47,7 +47,7 @@ fn lost_a_tenth() -> Vec<f64> {
     (0..12).map(|day| STILL[day] * if day < 6 { 1.0 } else { 0.9 }).collect()
 }
 
-// What the verb is for: since when, by how much, and whether it is the drive.
+// Purpose of the verb: since when, by how much, and whether the drive is the cause.
 #[test]
 fn a_drive_that_lost_a_tenth_is_slower_since_the_day_it_did() {
     let runs = scratch_dir();

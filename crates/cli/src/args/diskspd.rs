@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::Args;
 use mark::diskspd::HELP;
 
-/// What is told of our own words, beside diskspd's options.
+/// Help on our own options, after that on diskspd's.
 const OWN_HELP: &str = "
 Not of diskspd:
       --emulate=diskspd-linux  make offsets as diskspd for Linux does, to see

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::Args;
 use probe::flashbench::face::HELP;
 
-/// What is told of consent, beside flashbench's own options.
+/// Help on consent, after that on flashbench's own options.
 const CONSENT_HELP: &str = "
 Before -O, -f and -p write to a real device:
       --consent=WORD       the drive's serial number or by-id name, or the

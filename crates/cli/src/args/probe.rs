@@ -117,7 +117,7 @@ Examples:
     SpeedClass(PlainArgs),
 }
 
-/// What is probed, and what for that may be spent.
+/// Target of probes, and limits on time and writes.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Target")]
 pub struct ProbePlaceArgs {

@@ -69,7 +69,7 @@ pub struct SweepArgs {
     pub output: OutputArgs,
 }
 
-/// What is the same in all settings, unless it is varied.
+/// Settings of the load that are constant unless varied.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct SweepLoadArgs {

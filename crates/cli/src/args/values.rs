@@ -157,7 +157,7 @@ pub(super) fn archive_file(path: PathBuf) -> Result<PathBuf, String> {
     of_form(path, &["gz", "tgz", "tar", "json"], "an archive: end the name in .tar.gz")
 }
 
-/// What the safety gate may be told to allow; checked here, so that a slip is told whatever the target is.
+/// Parses a hazard that the safety gate may be asked to allow; done here, so that a typo is reported for any target.
 pub(super) fn hazard(text: &str) -> Result<String, String> {
     let known = text.parse::<Hazard>().map_err(|error| error.to_string());
     known.map(|_| text.to_owned())

@@ -39,17 +39,17 @@ use stats::Assessment;
 /// The form of a probing's body.
 pub use documents::instrument::PROBE as SCHEMA;
 
-/// What is to be probed.
+/// Description of a probe run.
 pub struct Job<'a> {
-    /// What the user called it: `probe`, `probe align`.
+    /// Verb, as typed: `probe`, `probe align`.
     pub verb: String,
-    /// Where, and within which limits.
+    /// Target and limits.
     pub place: &'a ProbePlaceArgs,
     /// How it is shown.
     pub output: &'a FilesArgs,
-    /// Whether and where it is recorded, and what it goes on with.
+    /// Whether and where to record it, and the run to resume.
     pub record: &'a RecordArgs,
-    /// Which flags were typed.
+    /// Flags that were typed.
     pub given: &'a Given,
     /// The probes.
     pub tasks: Vec<Task>,
@@ -59,14 +59,14 @@ pub struct Job<'a> {
     pub announced: Option<Box<Announced>>,
 }
 
-/// What was found, recorded as far as that was possible.
+/// Completed probe run, recorded as far as possible.
 pub struct Made<'a> {
     verb: String,
     output: &'a FilesArgs,
     document: Document<Body>,
     closed: Closed,
     broken: Option<Halt>,
-    /// Where it is recorded.
+    /// Location of the record.
     place: &'a PlaceArgs,
 }
 
@@ -193,7 +193,7 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// Where the original data is saved, of probes that put it back. Nobody misses what a virtual drive holds.
+    /// Directory for original data, if probes restore it; virtual drives need none.
     fn saved_in(&self, place: &ProbePlaceArgs, tasks: &[Task]) -> Result<Option<PathBuf>> {
         let options = tasks.iter().find_map(|task| match task {
             Task::Capacity(options) if options.keeps => Some(options),
@@ -236,7 +236,7 @@ impl<'a> Job<'a> {
             }
             None => (self.plan(seed, opened.may_write, bench.info())?, None),
         };
-        // What can be known to fail is told before anything is recorded.
+        // Foreseeable errors are reported before anything is recorded.
         plan.terms(bench.info())?;
         let keeps = |task: &Task| matches!(task, Task::Capacity(options) if options.keeps);
         if plan.tasks.iter().any(keeps) {
@@ -316,23 +316,23 @@ impl<'a> Job<'a> {
     }
 }
 
-/// A probing whose maker ends nothing and shows nothing: a part of something else.
+/// A probe run as part of something else, which ends and shows it.
 pub struct Taken {
-    /// What was found.
+    /// Result.
     pub body: Body,
     /// Its record.
     pub record: Closed,
-    /// What ended it early, if anything did.
+    /// Error that ended it early, if any.
     pub broken: Option<Halt>,
 }
 
 impl Made<'_> {
-    /// Hands over what was found.
+    /// Hands over the result.
     pub fn take(self) -> Taken {
         Taken { body: self.document.body, record: self.closed, broken: self.broken }
     }
 
-    /// What was found.
+    /// Result.
     pub fn body(&self) -> &Body {
         &self.document.body
     }

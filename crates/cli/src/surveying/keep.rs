@@ -9,13 +9,13 @@ use survey::parts::Instrument;
 
 use super::part::{self, Found};
 
-/// What is asked of a survey, in the form that is recorded.
+/// Settings of a survey, in the form that is recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
-    /// The target's name, from wherever it is said.
+    /// Name of the target, valid from any directory.
     pub target: String,
-    /// Why it was taken, when the user named none.
+    /// Reason for the choice, if the user named none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<String>,
     /// How I/O is issued.
@@ -30,31 +30,31 @@ pub struct Asked {
     pub seed: u64,
 }
 
-/// What is kept of one instrument's turn.
+/// Record of one instrument's turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
     /// The part, where it was made.
     pub part: Option<Part>,
     /// Its run.
     pub run: Option<RunId>,
-    /// Why it was not made, where it was not.
+    /// Reason for leaving it out, if it was left out.
     pub left_out: Option<LeftOut>,
 }
 
 documents::decode!(Kept);
 
-/// A turn that is over: what is kept of it, and what it found.
+/// A finished turn: its record and its result.
 pub struct Turn {
-    /// What is kept.
+    /// Record.
     pub kept: Kept,
-    /// What was found, where the part was made.
+    /// Result, if the part was made.
     pub found: Option<Found>,
 }
 
 /// The turns of a recorded survey that are over, with what their runs found.
 ///
 /// # Errors
-/// When a part's run is gone or not in the form of this version.
+/// Returns an error if a part's run is missing or not in the form of this version.
 pub fn turns(runs: &Runs, id: &RunId, all: Vec<Kept>, order: &[Instrument]) -> Result<Vec<Turn>> {
     let turn = |(kept, instrument): (Kept, &Instrument)| {
         let found = |part: &RunId| {

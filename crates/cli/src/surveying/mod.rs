@@ -269,14 +269,14 @@ impl<'a> Survey<'a> {
         Ok(Exit::Done)
     }
 
-    /// What no part looks at, whatever comes.
+    /// Topics that no part can examine, whatever the parts find.
     fn never_looked_at(&self) -> Vec<LeftOut> {
         let unwritten =
             parts::not_without_writing(self.subject.sort).filter(|_| !self.asked.may_write);
         unwritten.into_iter().chain(parts::not_through(self.subject.sort)).collect()
     }
 
-    /// What is left of the budgets after the parts that were made.
+    /// Budgets that remain after the parts that were made.
     fn left(&self) -> Left {
         let bytes = if self.asked.may_write { self.asked.write_budget_bytes } else { Bytes::ZERO };
         let all = Left { time: self.asked.time_budget_ns, bytes };
@@ -462,7 +462,7 @@ impl<'a> Survey<'a> {
         words
     }
 
-    /// Where runs are, and silent where the survey is.
+    /// Flags that a part shares with the survey: runs directory, progress and `--anyway`.
     fn around(&self) -> Vec<String> {
         let dir = self.args.record.keep.place.runs_dir.iter();
         let mut words: Vec<String> =
@@ -476,7 +476,7 @@ impl<'a> Survey<'a> {
         words
     }
 
-    /// What the parts that were made saw.
+    /// Results of the parts that were made.
     fn seen(&self) -> Seen<'_> {
         let mut seen = Seen {
             target: &self.subject.info,

@@ -13,7 +13,7 @@ use crate::session::{self, Session};
 use crate::verbs::{mark, probe};
 use crate::{probing, testing};
 
-/// What a part found.
+/// Result of a part.
 pub enum Found {
     /// The quick benchmark.
     Mark(Box<::mark::Body>),
@@ -25,20 +25,20 @@ pub enum Found {
 
 /// A part that was made.
 pub struct Made {
-    /// What it found.
+    /// Result.
     pub found: Found,
     /// Its run, where it is recorded.
     pub run: Option<RunId>,
     /// True when the user stopped it.
     pub interrupted: bool,
-    /// What ended it early beside that, if anything did.
+    /// Error that ended it early, if any, other than the user's stop.
     pub broken: Option<String>,
-    /// Why its record is not whole.
+    /// Reason why its record is incomplete.
     pub failure: Option<anyhow::Error>,
 }
 
 impl Made {
-    /// What had come to its end before.
+    /// A part that had finished before.
     pub fn before(found: Found, run: RunId) -> Made {
         Made { found, run: Some(run), interrupted: false, broken: None, failure: None }
     }
@@ -47,7 +47,7 @@ impl Made {
 /// Makes the part that `words` are the command line of, the program's name first.
 ///
 /// # Errors
-/// What makes it impossible.
+/// Returns an error if the part is impossible.
 pub fn make(words: &[String]) -> Result<Made> {
     let (cli, given) = args::parse(words.iter().map(Into::into).collect())?;
     match &cli.verb {
@@ -91,10 +91,10 @@ fn recorded(record: Closed) -> (Option<RunId>, Option<anyhow::Error>) {
     }
 }
 
-/// What a recorded part found.
+/// Result of a recorded part.
 ///
 /// # Errors
-/// When its run has not come to its end, or is not in the form of this version.
+/// Returns an error if its run has not finished, or is not in the form of this version.
 pub fn of_run(instrument: Instrument, run: &Run) -> Result<Found> {
     let gone = || format!("{}: has not come to its end", run.id);
     Ok(match instrument {

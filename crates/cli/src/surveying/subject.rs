@@ -1,4 +1,4 @@
-//! What is surveyed, as it stands before anything is measured.
+//! Target of a survey, before anything is measured.
 
 use std::fs;
 
@@ -12,27 +12,27 @@ use survey::parts::Sort;
 use crate::messages;
 use crate::verbs::health;
 
-/// What a survey reads in one piece: of less there is no rate.
+/// Size of one read of a survey: a smaller target has no rate.
 const SMALLEST: Bytes = Bytes(1 << 20);
 
-/// The virtual drive that is taken where nothing can be measured.
+/// The virtual drive that is used if nothing can be measured.
 pub const EMBEDDED: &str = "sim:usb-8m";
 
-/// What is surveyed.
+/// Target of a survey.
 pub struct Subject {
-    /// As the user named it.
+    /// Name, as the user typed it.
     pub name: TargetSpec,
-    /// Why it was taken, when the user named none.
+    /// Reason for the choice, if the user named none.
     pub chosen: Option<String>,
-    /// What it says of itself.
+    /// Properties that it reports.
     pub info: DriveInfo,
-    /// What I/O to it passes through.
+    /// Layers that I/O to it passes through.
     pub stack: Stack,
-    /// Who it is.
+    /// Identity.
     pub identity: DriveIdentity,
-    /// What decides the order of parts.
+    /// Kind, which decides the order of parts.
     pub sort: Sort,
-    /// What its drives say of their state.
+    /// Health of its drives, as they report it.
     pub health: Vec<Health>,
 }
 
@@ -40,7 +40,7 @@ impl Subject {
     /// The target of this name.
     ///
     /// # Errors
-    /// When there is none.
+    /// Returns an error if there is none.
     pub fn of(name: TargetSpec, chosen: Option<String>) -> Result<Subject> {
         if let TargetSpec::Path(path) = &name {
             fs::metadata(path).with_context(|| {
@@ -62,10 +62,10 @@ impl Subject {
         Ok(Subject { name, chosen, info, stack, identity, sort, health })
     }
 
-    /// What the user named, or the current directory where its data lies on a drive, or else the virtual drive.
+    /// The named target, or the current directory if its data is on a drive, or else the virtual drive.
     ///
     /// # Errors
-    /// When what the user named is not there.
+    /// Returns an error if the target that the user named does not exist.
     pub fn chosen(target: Option<&TargetSpec>) -> Result<Subject> {
         if let Some(name) = target {
             return Subject::of(name.clone(), None);

@@ -36,9 +36,9 @@ use crate::{files, messages};
 /// The form of a body of one test, or of several.
 pub use documents::instrument::PTS as SCHEMA;
 
-/// What is to be run.
+/// Description of a test run.
 struct Job<'a> {
-    /// What the user called it: `pts iops`.
+    /// Verb and test, as typed: `pts iops`.
     verb: String,
     target: TargetSpec,
     options: Options,
@@ -237,10 +237,10 @@ fn agreed(planned: &Planned, json: bool) -> Result<bool> {
     messages::ask("Go on? [y/N] ")
 }
 
-/// What was made, recorded as far as that was possible.
+/// Completed test run, recorded as far as possible.
 pub struct Made {
     document: Document<TestBodies>,
-    /// What ended it early, if anything did.
+    /// Error that ended it early, if any.
     pub halt: Option<Halt>,
     /// Its record.
     pub closed: Closed,
@@ -296,7 +296,7 @@ impl Job<'_> {
             seed: None,
             what: "tested",
         };
-        // What goes on was asked when it began, and may be past it.
+        // The purge of a resumed run was checked when it began, and may be done already.
         let (purge, is_purged) = (&self.purge, self.options.purge && resumed.is_none());
         let mut resumed = Some(resumed);
         let mut work = |rig: &mut dyn pts::rig::Rig, opened: &opening::Opened<'_>| {

@@ -201,7 +201,7 @@ impl Comparing<'_> {
         let Ok(runs) = self.args.record.keep.place.runs() else { return };
         let is_empty = |side: &&Live| runs.load(&side.run).is_ok_and(|run| run.steps.is_empty());
         for side in self.live.iter().filter(is_empty) {
-            // What cannot be removed is listed as interrupted, which it is.
+            // A record that cannot be removed is listed as interrupted, which is correct.
             let _ = runs.remove(&side.run);
         }
     }
@@ -211,7 +211,7 @@ impl Comparing<'_> {
         let args = self.args;
         let comparison = compared(args, &self.found)?;
         let exit = answer(&comparison, args.tolerance);
-        // What is broken in a side is so in the whole: it can be resumed.
+        // An error in one side is one of the whole comparison, which can then be resumed.
         let state = match (ends.broken.is_some() || ends.failure.is_some(), ends.interrupted) {
             (true, _) => State::Broken,
             (false, true) => State::Interrupted,

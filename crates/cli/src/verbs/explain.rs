@@ -58,7 +58,7 @@ pub fn main(args: &ExplainArgs) -> Result<Exit> {
 fn given(words: &[String]) -> Result<Given> {
     let [word] = words else { return Ok(Given::Words(words.to_vec())) };
     let is_name = !word.contains(char::is_whitespace) && !word.is_empty();
-    // What has a path's look is one, so that a file that is missing is not taken for a program.
+    // A word that looks like a path is one, so that a missing file is not taken for a program.
     let is_file = is_name && (word == "-" || word.contains(['/', '.']) || Path::new(word).exists());
     let read = match is_file {
         true if word == "-" => explain::read("standard input", &text(word)?),
@@ -77,7 +77,7 @@ fn text(name: &str) -> Result<String> {
     })
 }
 
-/// What an error is about.
+/// Subject of an error message.
 fn said(words: &[String]) -> String {
     match words {
         [word] if word == "-" => "standard input".to_owned(),

@@ -70,7 +70,7 @@ pub fn main(args: &[OsString]) -> Result<Exit> {
     })
 }
 
-/// What our own words say.
+/// Values of our own options.
 #[derive(Default)]
 struct Said {
     consent: Option<String>,
@@ -153,7 +153,7 @@ fn out_path(options: &Options) -> Option<&Path> {
     options.out.as_deref().filter(|name| *name != "-").map(Path::new)
 }
 
-/// Where lines go: those of `-s` to a file when one is named, everything else to stdout.
+/// Destination of lines: a file for those of `-s` if one is named, stdout for all others.
 struct Out {
     file: Option<(File, String)>,
 }

@@ -31,7 +31,7 @@ struct Body {
     target: String,
     stack: Stack,
     drives: Vec<Health>,
-    /// What changed since the earlier reading, where one was named.
+    /// Changes since the earlier reading, if one was named.
     changes: Vec<Change>,
 }
 
@@ -65,10 +65,10 @@ pub fn main(args: &HealthArgs) -> Result<Exit> {
     Ok(if is_bad { Exit::No } else { Exit::Done })
 }
 
-/// What the drives below `target` say of themselves, asked so that none that rests is woken.
+/// Health that the drives below `target` report; those in standby are not woken.
 ///
 /// # Errors
-/// When the target is not there.
+/// Returns an error if the target does not exist.
 pub fn of(target: &TargetSpec) -> Result<Vec<Health>> {
     let device = Patient::Drive(target.clone());
     let args =
@@ -123,7 +123,7 @@ fn of_recording(file: &Path, manner: Manner) -> Result<(Stack, Vec<Health>)> {
 fn of_real(target: &TargetSpec, args: &HealthArgs, manner: Manner) -> Result<(Stack, Vec<Health>)> {
     let roots = Roots::default();
     let path = target.as_path();
-    // What other programs ask is the controller, and a health is of what data lies on.
+    // Other programs query the controller; here, health belongs to the drive that holds the data.
     let is_controller = path.strip_prefix("/dev").is_ok_and(|name| {
         !name.as_os_str().is_empty() && roots.sys.join("class/nvme").join(name).exists()
     });
@@ -194,7 +194,7 @@ fn record(
     Ok(health)
 }
 
-/// What an earlier reading must have, in whatever envelope.
+/// Fields that an earlier reading must have, in any envelope.
 #[derive(Deserialize)]
 struct Earlier {
     body: EarlierBody,
@@ -219,7 +219,7 @@ fn earlier(path: &Path) -> Result<Vec<Health>> {
     Ok(read.body.drives)
 }
 
-/// What changed of each drive that the earlier reading has too; a drive that was added since has no change.
+/// Changes of each drive that is also in the earlier reading; a drive that was added since has none.
 fn changes(earlier: &[Health], now: &[Health]) -> Result<Vec<Change>> {
     let mut changes = Vec::new();
     let mut refusal = None;

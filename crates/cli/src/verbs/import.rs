@@ -28,12 +28,12 @@ use crate::{messages, records, session};
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.import/1";
 
-/// What was read, and what it says.
+/// Tables that were read, with their findings.
 #[derive(Serialize)]
 struct Body {
     /// The answers, as those of `probe`.
     findings: Vec<Finding>,
-    /// What they were drawn from.
+    /// Tables that the findings are derived from.
     tables: Vec<Parsed>,
 }
 
@@ -121,7 +121,7 @@ fn results(args: &ImportArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Whose results they are; those of several programs are not runs of one test.
+/// Program that the results are from; results of several programs are not runs of one test.
 fn origin(read: &[Recorded]) -> Result<Origin> {
     let Some(first) = read.first() else {
         bail!("the files hold no result; give the JSON, XML, text or logs of a run that ended")

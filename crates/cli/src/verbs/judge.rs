@@ -20,10 +20,10 @@ use crate::wrong_verb::{self, Reader};
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.judge/1";
 
-/// What was read, and what can be shown of it.
+/// Results that were read, and the facts by which they were judged.
 #[derive(Serialize)]
 struct Body {
-    /// What was said on the command line.
+    /// Facts from the command line.
     known: Known,
     /// The results, in the order of the files.
     results: Vec<Judged>,
@@ -32,7 +32,7 @@ struct Body {
 /// Runs the verb.
 ///
 /// # Errors
-/// When a file cannot be read, or is no result that is known.
+/// Returns an error if a file cannot be read, or is not a known result.
 pub fn main(args: &JudgeArgs) -> Result<Exit> {
     let given = given(&args.files, None)
         .map_err(|error| wrong_verb::instead(&args.files, Reader::Judge, error))?;
@@ -109,7 +109,7 @@ pub(super) fn given(named: &[PathBuf], form: Option<Format>) -> Result<Vec<Given
 /// Bytes of a file from which on progress is shown.
 const SHOWN_FROM: u64 = 16 << 20;
 
-/// What standard input is called.
+/// Name of standard input in messages.
 const STDIN: &str = "standard input";
 
 /// Reads files one after the other, and shows how far it is.
@@ -148,7 +148,7 @@ impl Drop for Reading {
     }
 }
 
-/// What is read, and shown to be.
+/// Input whose progress is shown while it is read.
 struct Watched<'a> {
     input: Box<dyn Read>,
     name: &'a str,
@@ -190,7 +190,7 @@ fn results_in(
         let is_meant = ["json", "log", "csv", "xml", "txt", "out"]
             .iter()
             .any(|end| path.extension().is_some_and(|extension| extension == *end));
-        // What is not a log and too long for any other result is not one.
+        // A file that is not a log and too long for any other result is not a result.
         let is_log = path.to_str().is_some_and(|name| judge::log_by_name(name).is_some());
         let is_short =
             || path.metadata().is_ok_and(|meta| meta.len() <= judge::TEXTS_MAX) || is_log;

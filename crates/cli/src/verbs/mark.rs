@@ -87,7 +87,7 @@ pub fn default_size(load: &LoadArgs) -> Bytes {
     if load.quick { QUICK_SIZE } else { SIZE }
 }
 
-/// What the flags ask for. A target that may not be written to is only read.
+/// Options from the flags. A target that may not be written to is only read.
 pub fn options(args: &LoadArgs, seed: u64, may_write: bool) -> Options {
     let quick =
         |value: Option<_>, short, long| value.unwrap_or(if args.quick { short } else { long });

@@ -44,7 +44,7 @@ fn print(text: &str) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What a face says of its version: `diskspd (drivescope 0.1.0)`.
+/// Version line of a compatibility mode: `diskspd (drivescope 0.1.0)`.
 fn version(face: &str) -> String {
     format!("{face} (drivescope {})\n", env!("CARGO_PKG_VERSION"))
 }

@@ -101,7 +101,7 @@ fn names() -> Vec<String> {
     known.get_subcommands().map(|probe| probe.get_name().to_owned()).collect()
 }
 
-/// What is wrong with `first` and `second`, of which one names a drive and neither, as they stand, a probe of it.
+/// Error message for `probe FIRST SECOND` if the drive comes before the probe, or FIRST is not a probe.
 pub fn misnamed(first: &str, second: &str) -> String {
     match names().iter().any(|name| name == second) {
         true => format!(
@@ -144,7 +144,7 @@ fn chain<'a>(args: &'a ChainArgs, given: &'a Given) -> Job<'a> {
 fn job<'a>(task: Task, args: &'a PlainArgs, given: &'a Given) -> Result<Job<'a>> {
     let PlainArgs { place, output, record } = args;
     let verb = format!("probe {}", task.word());
-    // What goes on is asked when the record has told what it is of.
+    // A resumed run is checked once its record has named the target.
     if task.must_write() && record.resume.is_none() {
         must_write(place.place(), &task)?;
     }

@@ -103,7 +103,7 @@ pub fn main(args: &ReportArgs) -> Result<Exit> {
     Ok(if altered.contains(&Exit::No) { Exit::No } else { Exit::Done })
 }
 
-/// Where the page is to be; none where only other forms were asked for.
+/// Path of the page; `None` if only other formats were requested.
 fn page_path(args: &ReportArgs, runs: &[Recorded]) -> Option<PathBuf> {
     let others = [&args.png, &args.svg, &args.csv, &args.markdown];
     match &args.output {

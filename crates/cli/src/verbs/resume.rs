@@ -13,14 +13,14 @@ use crate::exit::Exit;
 use crate::records;
 use crate::session::Session;
 
-/// What else was typed beside `--resume`. It may say again what the record says, as when the first
-/// command is called back and added to, and nothing else: a run has one plan.
+/// Flags typed beside `--resume`. They may only repeat what the record says, as when the first
+/// command is recalled and extended: a run has one plan.
 pub struct Asked<'a> {
     /// Flags about the target.
     pub target: &'a TargetArgs,
-    /// Which flags were typed.
+    /// Flags that were typed.
     pub given: &'a Given,
-    /// The plan that the flags ask for, if they ask for one; given the seed of the record.
+    /// The plan that the flags describe, if any, for the seed of the record.
     pub plan: &'a dyn Fn(u64) -> Result<Option<Plan>>,
     /// Names of the flags that are compared with the record by that plan.
     pub plan_flags: Vec<String>,
@@ -28,11 +28,11 @@ pub struct Asked<'a> {
     pub seed: Option<u64>,
 }
 
-/// Goes on with the run of this name.
+/// Resumes the run of this name.
 ///
 /// # Errors
-/// When there is no such run, when it is finished, when other flags contradict it, when the drive is
-/// another one, or what makes a measurement impossible.
+/// Returns an error if there is no such run, it is finished, other flags contradict it, the drive is
+/// another one, or a measurement is impossible.
 pub fn main(name: &str, asked: &Asked<'_>, keep: &KeepArgs, output: &OutputArgs) -> Result<Exit> {
     with(name, asked, keep, output, |session| session.run())
 }
@@ -198,7 +198,7 @@ fn agree(asked: &Asked<'_>, setup: &Setup, plan: &Plan) -> Result<()> {
     let Some(mut other) = (asked.plan)(plan.seed)? else { return Ok(()) };
     (other.seed, other.region) = (plan.seed, plan.region);
     other.schedule.write_budget = plan.schedule.write_budget;
-    // What may not be written to was only read.
+    // Without permission to write, the run only read.
     if !plan.alters() && other.alters() {
         other.steps.retain(|step| !step.writes());
     }

@@ -142,7 +142,7 @@ fn limits(args: &SweepArgs) -> Limits {
     Limits { r_over_avg_of_20: args.unstable_above / 100.0, margin: args.margin / 100.0 }
 }
 
-/// What is the same in all settings.
+/// Options that all settings share.
 fn common(load: &SweepLoadArgs, seed: u64) -> Options {
     Options {
         pause: load.pause,

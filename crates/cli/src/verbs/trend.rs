@@ -16,7 +16,7 @@ use crate::{messages, records, session};
 /// The form of what this verb prints as JSON.
 const SCHEMA: &str = "drivescope.trend/1";
 
-/// What is printed.
+/// Printed result.
 #[derive(Serialize)]
 struct Printed<'a> {
     drive: &'a str,

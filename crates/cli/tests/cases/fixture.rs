@@ -57,7 +57,7 @@ impl Fixture {
         fixture
     }
 
-    /// What only the program makes.
+    /// Makes the files that only the program can write.
     fn by_program(&self) {
         for (line, to) in [
             ("mark sim:hdd-7200 --tests=RND4KQ1T1 --runs=1 --duration=5ms --json", "document.json"),
@@ -102,7 +102,7 @@ impl Fixture {
         end(&mut command)
     }
 
-    /// What is there now and was not, or is of another length.
+    /// Paths that are new, or changed in length.
     pub fn made(&self) -> Vec<PathBuf> {
         let now = self.listing();
         now.into_iter().filter(|entry| !self.before.contains(entry)).map(|(path, _)| path).collect()

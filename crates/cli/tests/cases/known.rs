@@ -1,5 +1,5 @@
-//! What each verb needs to run, and which nonsense is none: a directory that does not exist yet is a good place for
-//! runs, and 0 a good seed.
+//! Arguments that each verb needs, and nonsense that is valid: a directory that does not exist yet is a good place
+//! for runs, and 0 a good seed.
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
@@ -9,9 +9,9 @@ use std::ffi::{OsStr, OsString};
 pub struct Verb {
     /// `probe align`.
     pub name: &'static str,
-    /// What stands behind it.
+    /// Arguments after the verb.
     usual: &'static [&'static str],
-    /// How many words of `usual` are positional arguments; they stand first.
+    /// Number of positional arguments at the beginning of `usual`.
     pub positional: usize,
     /// False for one that needs a device, or goes on until it is stopped.
     pub ends: bool,
@@ -209,18 +209,18 @@ pub fn is_alike(verb: &str, id: &str) -> bool {
     !own.is_empty() && !own.contains(&id)
 }
 
-/// What is to come of nonsense that the flags' definitions take.
+/// Expected outcome of nonsense that the flags' definitions accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judged {
-    /// It is none here, and would do what is not wanted of a test: measure, or wait for whoever writes to a pipe.
+    /// It is valid, and would do something unwanted in a test: measure, or wait for a writer of a pipe.
     Good,
-    /// It may be none: a result, or one error.
+    /// It may be valid: a result, or one error.
     Either,
     /// The verb has to refuse it.
     Wrong,
 }
 
-/// Where the safety gate, or what stands for it, answers with its own code.
+/// Arguments for which the safety gate, or a check in its place, answers with its own exit code.
 pub fn may_be_refused(id: &str, value: &str) -> bool {
     let is_a_file = matches!(value, "garbage" | "directory" | "null device" | "pipe");
     match id {
@@ -230,12 +230,12 @@ pub fn may_be_refused(id: &str, value: &str) -> bool {
     }
 }
 
-/// What a value of [`super::values::VALUES`] is for an argument.
+/// Expected outcome of a value of [`super::values::VALUES`] for an argument.
 pub fn judged(verb: &str, id: &str, is_typed: bool, value: &str) -> Judged {
     let is_place = !["nowhere", "null device", "pipe", "garbage"].contains(&value);
     let ends = VERBS.iter().any(|known| known.name == verb && known.ends);
     match id {
-        // What goes on until it is stopped is not begun.
+        // A verb that runs until it is stopped is not started.
         _ if !ends && (is_typed || !["devices", "model", "mountpoint"].contains(&id)) => {
             Judged::Good
         }
@@ -245,11 +245,10 @@ pub fn judged(verb: &str, id: &str, is_typed: bool, value: &str) -> Judged {
         }
         // A number in its range, or a size that the drive may have.
         _ if is_typed => Judged::Either,
-        // Any name is good for what is made.
+        // Any name is good for a new directory.
         "runs_dir" if is_place => Judged::Good,
         "runs_dir" if verb.starts_with("runs") => Judged::Either,
-        // Nor is it waited for who reads from a pipe.
-        // A directory that is not there is made.
+        // A pipe would wait for its reader. A missing directory is created.
         "png" | "svg" | "csv" if verb == "report" && is_place => Judged::Good,
         "samples" | "output" | "plot" | "data" | "save" | "record_commands" | "report" | "csv"
         | "png" | "svg" | "markdown"
@@ -269,12 +268,12 @@ pub fn judged(verb: &str, id: &str, is_typed: bool, value: &str) -> Judged {
         "sides" if value == "directory" => Judged::Good,
         // A few bytes are a drive of which nothing is found.
         "target" if verb.starts_with("probe") && value == "garbage" => Judged::Either,
-        // What a virtual drive holds is nobody's.
+        // The content of a virtual drive needs no consent.
         "consent" | "also" if verb == "purge" => Judged::Good,
         "consent" if verb == "rerun" => Judged::Good,
-        // Whatever lies on a drive leads to it.
+        // Any file leads to the drive that it is on.
         "device" if verb == "health" => Judged::Either,
-        // Somebody may yet write to it: `<(zcat plan.toml.gz)` is a pipe.
+        // A writer may yet open it: `<(zcat plan.toml.gz)` is a pipe.
         "plan" | "files" | "traces" | "trace" | "since" | "command" if value == "pipe" => {
             Judged::Good
         }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 /// A value that hardly any flag takes.
 #[derive(Clone, Copy)]
 pub struct Value {
-    /// What it is called in the list of what is good.
+    /// Name in the list of valid values.
     pub name: &'static str,
     /// As it is typed.
     pub text: fn() -> OsString,

@@ -1,4 +1,4 @@
-//! What acceptance tests share: the binary, its JSON, and storage to run it on.
+//! Shared parts of acceptance tests: the binary, its JSON, and storage to run it on.
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
@@ -27,7 +27,7 @@ pub const SHORT: [&str; 8] = [
     "--json",
 ];
 
-/// What a run of the binary came to.
+/// Exit code and output of a run of the binary.
 #[derive(Debug)]
 pub struct Ran {
     pub code: Option<i32>,
@@ -115,13 +115,13 @@ impl From<Output> for Ran {
 }
 
 thread_local! {
-    /// Where this test's runs are recorded: in a thread's own directory, for each test has a thread of
-    /// its own and the directory goes with it.
+    /// Directory of this test's runs. It belongs to the thread, as each test has a thread of its own,
+    /// and is removed with it.
     static RUNS: TempDir = scratch_dir();
 }
 
-/// Where the runs of this test are recorded unless it says otherwise: never in the user's own data
-/// directory. Not the same for the threads that a test makes.
+/// Directory of this test's runs unless the test names another: never the user's own data directory.
+/// Not the same for threads that a test starts.
 pub fn runs_dir() -> PathBuf {
     RUNS.with(|dir| dir.path().to_owned())
 }
@@ -193,8 +193,8 @@ fn forget_last(args: &[&str]) {
     ran.exits(0);
 }
 
-/// What a mark's command gives, made anew with a longer window while a disk that others keep busy
-/// finished nothing in the short one. `make` is given the flags that lengthen it.
+/// Output of a mark's command, which is repeated with a longer window if nothing finished in the short
+/// one because the disk was busy. `make` gets the flags that lengthen it.
 pub fn finishing(make: impl Fn(&[&str]) -> Command) -> Ran {
     let mut ran: Ran = make(&[]).output().unwrap().into();
     for longer in ["--duration=1s", "--duration=5s"] {

@@ -14,7 +14,7 @@ use super::{Alive, Ran, drivescope, scratch_dir};
 pub struct Server {
     alive: Alive,
     pub dir: TempDir,
-    /// What it said when the drive was up.
+    /// JSON that it printed when the drive was up.
     pub beginning: Value,
 }
 

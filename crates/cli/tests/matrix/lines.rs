@@ -16,7 +16,7 @@ pub enum Access {
 pub struct Line {
     /// Names it in the table.
     pub name: &'static str,
-    /// What has to be there, made once while the drive is free; nothing when empty.
+    /// Preparation, made once while the drive is free; nothing if empty.
     pub before: &'static str,
     /// The command.
     pub run: &'static str,

@@ -59,7 +59,7 @@ pub struct TraceAnalyzeArgs {
 }
 
 impl TraceAnalyzeArgs {
-    /// What is looked at, and how.
+    /// Options of the analysis.
     pub fn options(&self) -> Options {
         Options {
             from: self.from,

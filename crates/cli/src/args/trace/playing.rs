@@ -32,7 +32,7 @@ const CLOCKS: [Choice<Clock>; 2] = [
     ("issue", "D: when it was issued to the driver", Clock::Issue),
 ];
 
-/// Where an address goes that the target does not have.
+/// Mapping of addresses that are beyond the target's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MapName {
     /// Nowhere: a trace that does not fit is refused

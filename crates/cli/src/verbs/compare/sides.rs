@@ -86,7 +86,7 @@ pub fn differ(sides: &[&Side]) -> Result<()> {
 /// When it is neither.
 pub fn find(side: &TargetSpec, args: &CompareArgs) -> Result<Found> {
     let TargetSpec::Path(name) = side else { return Ok(Found::Target) };
-    // Where runs are recorded it is a directory, too, which nobody means to measure.
+    // In the runs directory, a run's ID is also the name of a directory, which nobody means to measure.
     if name.parse::<RunId>().is_ok() {
         return of_run(name, args);
     }

@@ -109,20 +109,20 @@ pub fn check(args: &CompareArgs, begun: &[Begun]) -> Result<()> {
     Ok(())
 }
 
-/// What all sides are measured with.
+/// Settings that all sides share.
 #[derive(Clone, Copy)]
 pub struct Common<'a> {
     /// The flags.
     pub args: &'a CompareArgs,
-    /// The targets, by names that lead there from anywhere, in the order of the sides.
+    /// The targets, by names that are valid from any directory, in the order of the sides.
     pub targets: &'a [String],
     /// The plan.
     pub plan: &'a Plan,
     /// Root of all randomness.
     pub seed: u64,
-    /// The comparison, by which their runs know each other.
+    /// The comparison, which links the runs of its sides.
     pub comparison: &'a RunId,
-    /// Whether and where they are recorded.
+    /// Whether and where to record them.
     pub keep: &'a KeepArgs,
 }
 

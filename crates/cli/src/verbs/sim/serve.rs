@@ -22,8 +22,8 @@ use crate::verbs::print_json;
 /// How often it is looked whether service is to end.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Who asks twice within this is not in a hurry to be left with a dead mount: taking it away, which takes
-/// a second at most when some program has the drive open, goes on.
+/// Time within which a second signal is ignored, so that it does not leave a dead mount: unmounting takes
+/// up to a second while a program has the drive open.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The machine's monotonic clock.
@@ -35,7 +35,7 @@ impl RealTime for Monotonic {
     }
 }
 
-/// What is served.
+/// The served drive, printed at the start.
 #[derive(Serialize)]
 struct Beginning<'a> {
     file: PathBuf,
@@ -46,7 +46,7 @@ struct Beginning<'a> {
     store: Option<PathBuf>,
 }
 
-/// What was served.
+/// Totals, printed at the end.
 #[derive(Serialize)]
 struct End<'a> {
     file: PathBuf,

@@ -1,4 +1,4 @@
-//! What a served drive has served, as a listing.
+//! Listing of the I/O that a served drive has handled.
 
 use block::{Nanos, Op};
 use report::{Entry, Listing, number};
@@ -12,7 +12,7 @@ pub fn listing(title: &str, span: Nanos, tally: &Tally) -> Listing {
     let [reads, writes, flushes, discards] =
         [Op::Read, Op::Write, Op::Flush, Op::Discard].map(|op| tally.requests(op));
     let total = reads + writes + flushes + discards;
-    // What did not happen is left out, and so is how late nothing was.
+    // Zero counts are left out, and so is the lateness if there were no requests.
     let facts = [
         (reads, "reads", moved(Op::Read, tally.read_bytes())),
         (writes, "writes", moved(Op::Write, tally.write_bytes())),

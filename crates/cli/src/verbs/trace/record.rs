@@ -95,7 +95,7 @@ fn announcement(args: &TraceRecordArgs, subjects: &[Subject]) -> Announced {
 
 /// Refuses a command that stands where devices do: only the first word of it would be missed.
 fn refuse_command(args: &TraceRecordArgs) -> Result<()> {
-    // What looks like a device's name is a device that is missed.
+    // A missing path below /dev is a device, not a command.
     let is_word = |path: &&PathBuf| !path.exists() && !path.starts_with("/dev");
     let command = args.devices.iter().skip(1).find(is_word).filter(|_| args.command.is_empty());
     let Some(command) = command.map(|path| path.display().to_string()) else { return Ok(()) };
@@ -161,7 +161,7 @@ fn nanos(span: Duration) -> Nanos {
     Nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// What the end of a recording is waited for with.
+/// Conditions for the end of a recording.
 struct Watch<'a> {
     args: &'a TraceRecordArgs,
     cancel: &'a AtomicBool,
@@ -170,7 +170,7 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Returns when the command or the time has ended, or somebody wishes it, or it cannot go on.
+    /// Returns when the command or the time has ended, at the user's wish, or if recording cannot continue.
     fn until_the_end(&self, tracer: &Tracer<Keeper>, mut command: Option<&mut Command>) {
         let bar = live::progress::timer("recording", !self.args.no_progress);
         let until = self.args.duration.map(|span| self.begun + Duration::from_nanos(span.0));

@@ -1,4 +1,4 @@
-//! What keeps a recording: events are paired to I/Os, and those written, as they come.
+//! Writer of a recording: pairs events to I/Os, and writes these, as they arrive.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ pub struct Keeper {
     batch: Vec<Io>,
 }
 
-/// What was kept.
+/// Totals of a recording.
 pub struct Kept {
-    /// What was written.
+    /// Counts of what was written.
     pub written: Written,
-    /// What could not be paired.
+    /// Counts of what could not be paired.
     pub unpaired: Unpaired,
     /// Marks in it.
     pub marks: usize,
@@ -38,7 +38,7 @@ impl Keeper {
     /// Begins the file.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn create(
         path: &Path,
         existing: Existing,
@@ -97,7 +97,7 @@ impl Keeper {
     }
 }
 
-/// What a recording says it was made with.
+/// Source that a recording names.
 fn source(backend: Backend) -> &'static str {
     match backend {
         Backend::Tracepoints => "block tracepoints",
