@@ -39,15 +39,15 @@ pub enum Scale {
 pub struct Author<'a> {
     /// The program.
     pub program: &'a Path,
-    /// Where the filesystem is mounted.
+    /// Mount point of the filesystem.
     pub dir: &'a Path,
-    /// Where it puts what it prints: not on that filesystem.
+    /// Working directory, which receives its output: not on that filesystem.
     pub work: &'a Path,
     /// Is told what was promised, at once.
     pub say: &'a dyn Fn(&Promise),
 }
 
-/// What a watched run is to meet.
+/// Interruption planned for a watched run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Left,
@@ -58,7 +58,7 @@ enum Fate {
 /// How a watched run ended.
 struct Ended {
     status: ExitStatus,
-    /// What it printed.
+    /// Its standard output.
     printed: String,
 }
 

@@ -1,4 +1,4 @@
-//! What is left after a cut, held against what was promised before it.
+//! Comparison of the state after a cut with the promises made before it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,15 +11,15 @@ use serde_json::Value;
 use crate::author::{FILES, MEASURED, RUNS, hex};
 use crate::promise::{Beginning, Standing};
 
-/// What was found after a cut.
+/// Findings after a cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// Promises that were looked at.
     pub promises: u64,
     /// Those that do not hold, in words.
     pub losses: Vec<String>,
-    /// What else is wrong: a verb that fails, a run that cannot be read or gone on with, a file that is neither
-    /// the run's nor offered for removal.
+    /// Other faults: a verb that fails, a run that cannot be read or resumed, a file that neither belongs to
+    /// the run nor is offered for removal.
     pub faults: Vec<String>,
     /// Runs that were shown as begun and not finished.
     pub unfinished: u32,
@@ -39,7 +39,7 @@ pub struct Checker<'a> {
     pub bodies: &'a BTreeMap<String, Value>,
 }
 
-/// What a call of the program came to.
+/// Outcome of one call of the program.
 struct Called {
     code: Option<i32>,
     printed: Value,
@@ -134,12 +134,12 @@ impl Look<'_> {
         }
     }
 
-    /// What was under way goes on to its end, and the store takes what is new.
+    /// Resumes the unfinished runs, makes a new one, and looks for leftovers of interrupted work.
     fn goes_on(&self, verdict: &mut Verdict) -> Result<()> {
         let listed = self.call(&["runs", "list", "--json"])?;
         for row in listed.printed["body"]["runs"].as_array().into_iter().flatten() {
             let [run, target] = ["id", "target"].map(|name| row[name].as_str().unwrap_or_default());
-            // What was measured on a real drive would be measured on another one now.
+            // A run on a real drive would now continue on a different one.
             if target.starts_with("sim:") && row["state"] != "finished" {
                 self.resumes(run, verdict)?;
             }
@@ -149,7 +149,7 @@ impl Look<'_> {
         let made = [&new[..], &short, &["--json", "--no-progress"]].concat();
         self.call(&made)?.ends(&[0, 1], "a new run", verdict);
         self.call(&["runs", "reindex", "--json"])?.ends(&[0], "runs reindex", verdict);
-        // Whatever was half made or half removed was swept away by whoever came next.
+        // The commands above must have removed everything half made or half removed.
         for entry in fs::read_dir(self.dir.join(RUNS))? {
             let name = entry?.file_name().to_string_lossy().into_owned();
             if name.starts_with(".new") || name.starts_with(".removed") {

@@ -1,4 +1,4 @@
-//! Where to cut.
+//! Choice of the entries of a log after which power is cut.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

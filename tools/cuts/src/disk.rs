@@ -12,7 +12,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use crate::log::{Entry, Log};
 
-/// What the medium takes as a whole or not at all: the physical sector of today's drives.
+/// Unit that the medium writes whole or not at all: the physical sector of today's drives.
 pub const SECTOR_BYTES: u64 = 4096;
 
 /// The content of a disk. Sectors that were never written are zeros and take no memory; copies share what
@@ -106,7 +106,7 @@ fn pieces(offset_bytes: u64, data: &[u8]) -> impl Iterator<Item = (u64, usize, &
     })
 }
 
-/// What became of the sectors that were in the disk's cache when the power went.
+/// Fate of the sectors in the disk's cache when the power goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cached {
     /// None reached the medium.
@@ -136,7 +136,7 @@ impl Cached {
 pub struct Cut {
     /// Entries that took effect before.
     pub entries: usize,
-    /// What was in the cache.
+    /// Fate of the cached sectors.
     pub cached: Cached,
 }
 
@@ -144,7 +144,7 @@ pub struct Cut {
 #[derive(Clone, Debug)]
 pub struct Replay<'a> {
     log: &'a Log,
-    /// What is on the medium for certain.
+    /// Durable content of the medium.
     medium: Disk,
     /// Entries that were replayed.
     done: usize,
@@ -158,8 +158,8 @@ impl<'a> Replay<'a> {
         Replay { log, medium: Disk::default(), done: 0, cached: Vec::new() }
     }
 
-    /// What is left after `cut`. Cuts have to be asked for in the order of the log; one that lies before an
-    /// earlier one is taken at that.
+    /// Returns the disk as `cut` leaves it. Cuts must be requested in the order of the log; one that lies
+    /// before an earlier one is made where that was.
     pub fn disk_after(&mut self, cut: Cut, seed: u64) -> Disk {
         while self.done < cut.entries.min(self.log.entries.len()) {
             self.step(&self.log.entries[self.done]);

@@ -1,4 +1,4 @@
-//! What was done to a disk, in the order in which it took effect.
+//! Log of the operations on a disk, in the order in which they took effect.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -9,16 +9,16 @@ use anyhow::{Context as _, Result, bail, ensure};
 pub enum Entry {
     /// Data was written, to the disk's cache or, with `fua`, to its medium.
     Write {
-        /// Where, in bytes from the disk's beginning.
+        /// Offset from the disk's beginning, in bytes.
         offset_bytes: u64,
-        /// What.
+        /// The data written.
         data: Vec<u8>,
         /// True when the write was not reported as done before it was on the medium.
         fua: bool,
     },
     /// A range became zeros, as cached as a write is.
     Discard {
-        /// Where it begins, in bytes.
+        /// Its offset, in bytes.
         offset_bytes: u64,
         /// Its length, in bytes.
         len_bytes: u64,
@@ -32,7 +32,7 @@ pub enum Entry {
 /// The log of a disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
-    /// What was done.
+    /// Operations and marks, in order.
     pub entries: Vec<Entry>,
 }
 

@@ -83,7 +83,7 @@ impl Mounted {
         Ok(mounted)
     }
 
-    /// Where it is mounted.
+    /// The mount point.
     pub fn dir(&self) -> &Path {
         &self.dir
     }

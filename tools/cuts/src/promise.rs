@@ -1,4 +1,4 @@
-//! What the program has said of what is saved, as marks of a log.
+//! Promises of the program about saved data, as marks of a log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -94,7 +94,7 @@ pub struct Beginning {
     pub sha256: String,
 }
 
-/// What has to hold at some moment: all promises until then that were not taken back.
+/// Promises in force at some moment: all made until then and not taken back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// Runs that are finished, with the sum of their document.

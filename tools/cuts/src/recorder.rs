@@ -24,7 +24,7 @@ const TTL: Duration = Duration::from_secs(3600);
 /// `FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE` (linux/falloc.h).
 const PUNCH_HOLE: i32 = 3;
 
-/// What the disk holds, and how it came to that.
+/// Content of the disk, and the log of the operations that produced it.
 #[derive(Debug, Default)]
 struct Recorded {
     disk: Disk,

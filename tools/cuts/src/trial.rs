@@ -21,14 +21,14 @@ const LOG_END: &str = "dm-log-writes-end";
 /// The file that is promised and never synced.
 const CONTROL: &str = "control";
 
-/// What is tried.
+/// Parameters of a trial.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial<'a> {
     /// The program.
     pub program: &'a Path,
     /// The filesystem under the store.
     pub format: Format,
-    /// What drivescope does on it.
+    /// Amount of work that drivescope does on it.
     pub scale: Scale,
     /// Cuts between those at the flush marks.
     pub between: usize,
@@ -38,14 +38,14 @@ pub struct Trial<'a> {
     pub seed: u64,
 }
 
-/// What came of a cut.
+/// Result of one cut.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The cut.
     pub cut: Cut,
     /// Bytes that were in the disk's cache.
     pub cached_bytes: u64,
-    /// What was found.
+    /// Findings on the filesystem that it left.
     pub verdict: Verdict,
 }
 
@@ -122,7 +122,7 @@ fn memory_dir() -> Result<tempfile::TempDir> {
     Ok(if memory.is_dir() { tempfile::tempdir_in(memory)? } else { tempfile::tempdir()? })
 }
 
-/// Where filesystems are looked at after their cuts.
+/// Image, mount point and checker of the filesystems after their cuts.
 struct Bench<'a> {
     trial: &'a Trial<'a>,
     checker: Checker<'a>,
