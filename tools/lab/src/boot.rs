@@ -38,7 +38,7 @@ pub struct Frozen {
     words: String,
 }
 
-/// What every boot of a batch has in common.
+/// Settings shared by all boots of a batch.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The kernel.
@@ -47,7 +47,7 @@ pub struct Plan {
     pub initramfs: PathBuf,
     /// Parameters of the kernel besides the lab's own.
     pub parameters: String,
-    /// Where images and console are.
+    /// Directory of images and console log.
     pub directory: PathBuf,
     /// Drives in their slots.
     pub drives: Vec<Slotted>,
@@ -203,7 +203,7 @@ impl Guest {
         }
     }
 
-    /// What can be found out about a guest that is silent.
+    /// Collects the state of a guest that does not answer: CPU registers and the end of its console.
     fn frozen(&mut self) -> Frozen {
         let condition = self.monitor.condition();
         // The kernel's answer to the interrupt.
@@ -221,10 +221,10 @@ impl Guest {
         self.monitor.deleted(&id, REMOVAL)
     }
 
-    /// What `drives` together have moved since power-on, as the emulator counts.
+    /// Returns the bytes that `drives` together have moved since power-on, as counted by the emulator.
     ///
     /// # Errors
-    /// When the emulator does not answer.
+    /// Returns an error if the emulator does not answer.
     pub fn count(&mut self, drives: &[Slotted]) -> Result<Count> {
         let answer = self.monitor.counts()?;
         let is_ours = |node: &str| {

@@ -1,4 +1,4 @@
-//! What a step has to print, and what in it is not so.
+//! Expected output of a step, and its differences from the actual one.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ impl Exit {
     }
 }
 
-/// What a script has to end in.
+/// Expected outcome of a script.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Expected {
     /// Its exit status.
@@ -56,7 +56,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// What is not as it should be, in words. `fill` replaces variables in what is expected.
+    /// Describes each difference of `ran` from the expected outcome. `fill` replaces variables in the latter.
     pub fn faults(&self, ran: &Ran, fill: impl Fn(&str) -> String) -> Vec<String> {
         let mut faults = Vec::new();
         if ran.timed_out {

@@ -9,7 +9,7 @@ const SERIAL_CHARS_MAX: usize = 20;
 /// A zone of a zoned namespace.
 const ZONE_BYTES: u64 = 4 << 20;
 
-/// What a drive is attached by.
+/// Interface of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -55,7 +55,7 @@ impl TryFrom<String> for Size {
 pub struct Drive {
     /// Becomes the variable of its path in scripts, in capitals.
     pub name: String,
-    /// What it is attached by.
+    /// Its interface.
     pub kind: Kind,
     /// Its size; NVMe drives may have `namespaces` instead.
     pub size: Option<Size>,
@@ -64,7 +64,7 @@ pub struct Drive {
     pub namespaces: Vec<Size>,
     /// Its serial number, at most 20 characters. Made of scenario and name when missing.
     pub serial: Option<String>,
-    /// What it says it is; a kind that cannot be told so refuses it.
+    /// Model name that it reports; an error for a kind whose name cannot be set.
     pub model: Option<String>,
     /// Its only namespace is zoned, in zones of 4 MiB.
     #[serde(default)]
@@ -248,7 +248,7 @@ impl Drive {
         devices
     }
 
-    /// What the file says of the device itself.
+    /// Sets the properties of the device itself that the scenario gives.
     fn adorn(&self, device: &mut Value) -> Result<()> {
         if let (Some(bytes), true) = (self.logical_block, self.kind != Kind::Nvme) {
             device["logical_block_size"] = json!(bytes);

@@ -1,4 +1,4 @@
-//! Which scenarios share a boot.
+//! Grouping of scenarios that share a boot.
 
 use std::collections::BTreeMap;
 

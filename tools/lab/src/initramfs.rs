@@ -14,10 +14,10 @@ use crate::tools;
 /// The first process: mounts what a kernel shows of itself, and becomes the agent.
 const INIT: &str = include_str!("guest/init.sh");
 
-/// What goes into it.
+/// Contents of the initramfs.
 #[derive(Clone, Debug)]
 pub struct Contents<'a> {
-    /// Whose modules.
+    /// Kernel that the modules belong to.
     pub kernel: &'a Kernel,
     /// drivescope.
     pub program: &'a Path,
@@ -48,7 +48,7 @@ pub fn write(path: &Path, contents: &Contents) -> Result<()> {
     }
     archive.file("/bin/busybox", 0o755, &fs::read(busybox)?)?;
     archive.symlink("/bin/sh", "busybox")?;
-    // Where the kernel looks when it wants a module.
+    // The kernel loads modules through this path.
     archive.symlink("/sbin/modprobe", "/bin/busybox")?;
     archive.file("/init", 0o755, INIT.as_bytes())?;
     archive.file(

@@ -15,11 +15,11 @@ const PACKAGE: &str = "linux-image-amd64";
 /// A kernel that can be booted.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// What the emulator loads.
+    /// Image that the emulator loads.
     pub image: PathBuf,
     /// Directory of its modules.
     pub modules: PathBuf,
-    /// What they need.
+    /// Dependencies of the modules.
     pub index: Index,
     /// Its release, such as `6.1.0-56-amd64`.
     pub release: String,

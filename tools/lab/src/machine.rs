@@ -27,7 +27,7 @@ const MEMORY_MIB: u32 = 1536;
 pub struct Slotted {
     /// Its scenario's name.
     pub scenario: String,
-    /// What it is.
+    /// The drive.
     pub drive: Drive,
     /// Its own in the emulator.
     pub id: String,
@@ -38,7 +38,7 @@ pub struct Slotted {
 }
 
 impl Slotted {
-    /// Where the guest finds it.
+    /// Returns its location in the guest.
     pub fn place(&self) -> Place {
         Place {
             variable: self.drive.variable(),
@@ -48,7 +48,7 @@ impl Slotted {
         }
     }
 
-    /// Where it is served, when a power cut has to take something of it.
+    /// Returns the socket that serves it, if it is volatile: if a power cut may lose writes of it.
     pub fn volatile_socket(&self, directory: &Path) -> Option<PathBuf> {
         self.drive.volatile.then(|| directory.join(&self.id))
     }
@@ -80,7 +80,7 @@ pub fn slots(scenarios: &[Scenario]) -> Result<Vec<Slotted>> {
     Ok(slotted)
 }
 
-/// What a boot is made of.
+/// Parts of a boot.
 #[derive(Clone, Debug)]
 pub struct Parts<'a> {
     /// The kernel.
@@ -89,7 +89,7 @@ pub struct Parts<'a> {
     pub initramfs: &'a Path,
     /// Parameters of the kernel besides the lab's own.
     pub parameters: &'a str,
-    /// Where the images are.
+    /// Directory of the images.
     pub images: &'a Path,
     /// Directory with the sockets of volatile drives.
     pub sockets: &'a Path,
@@ -97,7 +97,7 @@ pub struct Parts<'a> {
     pub port: &'a Path,
     /// See `port`.
     pub monitor: &'a Path,
-    /// Where the guest's console goes.
+    /// File for the guest's console output.
     pub console: &'a Path,
 }
 

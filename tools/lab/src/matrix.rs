@@ -81,10 +81,10 @@ fn first_consent() -> String {
     "--consent=$A_SERIAL".to_owned()
 }
 
-/// What is wrong with the matrix of a scenario.
+/// Checks the lines and states of a scenario.
 ///
 /// # Errors
-/// Names the key.
+/// Returns an error that names the invalid key.
 pub fn check(scenario: &Scenario) -> Result<()> {
     let Scenario { lines, states, .. } = scenario;
     ensure!(
@@ -127,7 +127,7 @@ impl State {
         named && (self.device == first_device() || line.run.contains("{device}"))
     }
 
-    /// What runs in a cell. What the guest holds back is written before it ends, since content is compared then.
+    /// Returns the script of a cell. It ends with `sync`, since content is compared then.
     fn script(&self, line: &Line) -> String {
         let words =
             [("{device}", &self.device), ("{serial}", &self.serial), ("{consent}", &self.consent)];
@@ -146,7 +146,7 @@ impl State {
         }
     }
 
-    /// What is wrong with what a line did to the drives, of which `changed` are not what they were.
+    /// Describes what `line` did wrong to the drives, of which `changed` have new content.
     fn faults(&self, line: &Line, changed: &[String]) -> Vec<String> {
         match (self.control, changed) {
             (true, []) if line.unchanging.is_none() => {
@@ -216,7 +216,7 @@ impl Run<'_> {
     ) -> Result<CellOutcome> {
         let begun = Instant::now();
         if !state.before.is_empty() {
-            // What goes before may write; only what the line itself does counts.
+            // `before` may write: the baseline is taken after it, so that only the line itself counts.
             let faults = self.aside(&state.before)?;
             ensure!(faults.is_empty(), "state {:?}: before: {}", state.name, faults.join("; "));
             *content = self.contents(watched)?;

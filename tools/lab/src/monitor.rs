@@ -49,16 +49,16 @@ impl Monitor {
         bail!("{name}: the emulator does not answer")
     }
 
-    /// What each drive has moved since power-on, as QEMU answers `query-blockstats`.
+    /// Returns the counters of each drive since power-on, as QEMU answers `query-blockstats`.
     ///
     /// # Errors
-    /// When the emulator does not answer.
+    /// Returns an error if the emulator does not answer.
     pub fn counts(&mut self) -> Result<Value> {
         self.command("query-blockstats", json!({}))
     }
 
-    /// What a guest that has fallen silent is doing, for whoever looks why: registers of its CPUs. Interrupts it
-    /// besides, so that its kernel says the rest on the console.
+    /// Returns the CPU registers of a guest that does not answer, for diagnosis. Also sends it an NMI, so that
+    /// its kernel prints the rest on the console.
     pub fn condition(&mut self) -> String {
         let arguments = json!({"command-line": "info registers -a"});
         let registers = self.command("human-monitor-command", arguments);

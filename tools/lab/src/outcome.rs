@@ -1,4 +1,4 @@
-//! What came of scenarios, and how it is told.
+//! Outcomes of scenarios, and their reports.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 use crate::reached::Cell;
 use crate::scenario::Scenario;
 
-/// What came of a scenario.
+/// Outcome of a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Its name.
     pub name: String,
-    /// What would be broken if it failed.
+    /// The behaviour that it verifies.
     pub summary: String,
     /// Why it did not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
-    /// What is not as it should be: of the guest, not of a step.
+    /// Faults of the guest, not of a step.
     pub faults: Vec<String>,
     /// Last words of a guest that froze under it before, when it was run once more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -34,7 +34,7 @@ pub struct Outcome {
     pub seconds: f64,
 }
 
-/// What came of a line in a state.
+/// Outcome of a line in a state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellOutcome {
     /// Name of the state.
@@ -43,7 +43,7 @@ pub struct CellOutcome {
     pub line: String,
     /// Exit status of the line.
     pub exit: i32,
-    /// What is not as it should be; the state's step has it too.
+    /// Its faults; the state's step lists them too.
     pub faults: Vec<String>,
     /// SHA-256 of the watched drives before and after.
     pub sha256: BTreeMap<String, [String; 2]>,
@@ -51,25 +51,25 @@ pub struct CellOutcome {
     pub seconds: f64,
 }
 
-/// What came of a step.
+/// Outcome of a step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StepOutcome {
     /// Its name.
     pub name: String,
-    /// What is not as it should be.
+    /// Its faults.
     pub faults: Vec<String>,
     /// Exit status of its script.
     pub exit: Option<i32>,
     /// Seconds that it took.
     pub seconds: f64,
-    /// What it printed; `json` has it when it is a document.
+    /// Its standard output, unless that is a JSON document: then see `json`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stdout: String,
-    /// What it printed, when that is a document.
+    /// Its standard output, if that is a JSON document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub json: Option<serde_json::Value>,
-    /// What it printed on standard error.
+    /// Its standard error.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub stderr: String,
     /// Verdicts of the proof *reached*, and what they were worth.
@@ -116,7 +116,7 @@ impl Outcome {
         format!("test lab::{} ... {word} ({what})", self.name)
     }
 
-    /// What was wrong, for people; empty when nothing was.
+    /// Lists all faults, for people; empty if there are none.
     pub fn complaint(&self) -> String {
         let mut text = String::new();
         for fault in &self.faults {
@@ -172,7 +172,7 @@ pub fn table(outcomes: &[Outcome]) -> String {
     text
 }
 
-/// What `scripts/tally.awk` counts, and the line for people.
+/// Returns the results that `scripts/tally.awk` counts, and a line for people.
 pub fn summary(outcomes: &[Outcome]) -> String {
     let (passed, failed, skipped) = counts(outcomes);
     let mut text = String::new();

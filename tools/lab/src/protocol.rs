@@ -1,5 +1,5 @@
-//! What host and guest say to each other: a line of JSON each, over a virtual serial port. The host asks, the guest
-//! answers; while a script runs the guest may ask the host to do something, and waits until it is done.
+//! Messages between host and guest: a line of JSON each, over a virtual serial port. The host asks, the guest
+//! answers; while a script runs, the guest may ask the host for an action, and waits until it is done.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ pub const PORT: &str = "lab";
 /// How often a guest that runs says so, whatever it is busy with.
 pub const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 
-/// Where a drive is found in the guest.
+/// Location of a drive in the guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The variable that its path gets in scripts.
@@ -45,7 +45,7 @@ pub enum Request {
         /// The script and all that it started are killed after that.
         timeout_ms: u64,
     },
-    /// What the script asked for is done, or could not be.
+    /// The action that the script asked for is done, or has failed.
     Done {
         /// Why not.
         error: Option<String>,
@@ -74,12 +74,12 @@ pub enum Reply {
     Ran(Ran),
     /// A script asks for something that only the host can do.
     Wish {
-        /// What, such as `remove a`.
+        /// The action, such as `remove a`.
         action: String,
     },
     /// All is cleaned up.
     Ended {
-        /// What could not be.
+        /// Resources that could not be cleaned up.
         leftovers: Vec<String>,
     },
     /// The request could not be met.
@@ -89,7 +89,7 @@ pub enum Reply {
     },
 }
 
-/// What came of a script.
+/// Result of a script.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ran {
     /// Exit status, or 128 and the signal.

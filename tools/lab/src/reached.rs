@@ -17,7 +17,7 @@ const AROUND_SHARE: f64 = 0.10;
 /// The same of short tests.
 const AROUND_BYTES: f64 = 1_048_576.0;
 
-/// What the drives of a scenario have moved since power-on, as the emulator counts.
+/// Bytes that the drives of a scenario have moved since power-on, as counted by the emulator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Bytes read.
@@ -41,7 +41,7 @@ impl Count {
     }
 }
 
-/// What a verdict was worth.
+/// Correctness of a verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Worth {
@@ -73,11 +73,11 @@ pub struct Cell {
     pub reason: String,
     /// Bytes that the test issued.
     pub issued_bytes: u64,
-    /// What the leaves counted for each, as drivescope read it.
+    /// Bytes that the leaves counted per byte issued, as drivescope read them.
     pub device_ratio: Option<f64>,
-    /// What the kernel charged for each.
+    /// Bytes that the kernel charged per byte issued.
     pub task_ratio: Option<f64>,
-    /// What the emulator counted for each.
+    /// Bytes that the emulator counted per byte issued.
     pub true_ratio: f64,
     /// Least and most that it should be, as the scenario knows.
     pub expected: [f64; 2],
@@ -102,7 +102,7 @@ impl Cell {
         self
     }
 
-    /// What is not as it should be.
+    /// Describes the faults of the cell.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let Cell { stack, filesystem, test, direction, .. } = self;
@@ -117,7 +117,7 @@ impl Cell {
             let issued = self.issued_bytes as f64;
             let more = (self.true_ratio - ours) * issued;
             let room = AROUND_BYTES + AROUND_SHARE * self.true_ratio * issued;
-            // What the device counted and the emulator did not cannot be.
+            // The device cannot count more than the emulator.
             if !(-0.01 * issued..=room).contains(&more) {
                 faults.push(format!(
                     "{name}: drivescope read {ours:.3} off the devices' counters, the emulator counted {:.3}",

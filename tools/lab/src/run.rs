@@ -27,7 +27,7 @@ const ASIDE: Duration = Duration::from_secs(300);
 /// Before content is compared: what the guest holds back is written.
 const SYNC: &str = "sync";
 
-/// What all boots of a run have in common.
+/// Parts shared by all boots of a run.
 #[derive(Clone, Debug)]
 pub struct Lab {
     /// The guest's kernel.
@@ -36,7 +36,7 @@ pub struct Lab {
     pub program: PathBuf,
     /// The guest's side of the lab.
     pub agent: PathBuf,
-    /// Where images, consoles and archives go.
+    /// Directory of images, consoles and archives.
     pub directory: PathBuf,
     /// Images stay when all is over.
     pub keep: bool,
@@ -150,7 +150,7 @@ pub(crate) struct Run<'a> {
     guest: Option<Guest>,
     variables: BTreeMap<String, String>,
     begun: Instant,
-    /// What the drives had moved when the step at hand asked.
+    /// Bytes that the drives had moved at each `count` of the current step.
     counts: Vec<Count>,
     /// Power cuts so far: what a volatile drive loses is chosen by their number.
     cuts: u64,
@@ -222,7 +222,7 @@ impl<'a> Run<'a> {
         }
         match self.ask(&Request::End, ASIDE)? {
             Reply::Ended { leftovers } => {
-                // What a scenario that failed leaves is no fault of its own.
+                // Leftovers of a scenario that failed are not a fault of their own.
                 if self.outcome.is_green() {
                     self.outcome
                         .faults
@@ -400,7 +400,7 @@ impl<'a> Run<'a> {
         self.guest.as_mut().context("the guest is gone")
     }
 
-    /// What is left of the scenario's time.
+    /// Returns the time left for the scenario.
     fn left(&self) -> Result<Duration> {
         let limit = Duration::from_secs(self.scenario.timeout_s);
         let left = limit.checked_sub(self.begun.elapsed());

@@ -12,7 +12,7 @@ use crate::drive::Drive;
 use crate::machine::DRIVES_MAX;
 use crate::matrix::{self, Line, State};
 
-/// Where they are, in the repository.
+/// Directory of the scenarios, in the repository.
 pub const DIRECTORY: &str = "lab/scenarios";
 
 /// A scenario.
@@ -22,9 +22,9 @@ pub struct Scenario {
     /// Name of its file without `.toml`.
     #[serde(skip)]
     pub name: String,
-    /// What would be broken if it failed, in a line.
+    /// The behaviour that it verifies, in a line.
     pub summary: String,
-    /// What it can be chosen by.
+    /// Tags by which it can be selected.
     #[serde(default)]
     pub tags: Vec<String>,
     /// Modules that are loaded before the first step. `name option=value` gives options.
@@ -50,7 +50,7 @@ pub struct Scenario {
     /// Its drives.
     #[serde(default, rename = "drive")]
     pub drives: Vec<Drive>,
-    /// What is done, in order.
+    /// Its steps, in order.
     #[serde(default, rename = "step")]
     pub steps: Vec<Step>,
     /// After the steps, each of these lines runs in each of the states.
@@ -67,12 +67,12 @@ pub struct Scenario {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// What it shows.
+    /// The behaviour that it shows.
     pub name: String,
     /// For `sh -e` in the guest.
     #[serde(default)]
     pub run: String,
-    /// What the host does instead: `remove NAME`, `add NAME`, `cut`.
+    /// Action of the host instead of a script: `remove NAME`, `add NAME`, `count`, `cut`.
     pub host: Option<String>,
     /// The host cuts the power so many seconds after the script began; what it printed is lost.
     pub cut_after_s: Option<f64>,
@@ -85,7 +85,7 @@ pub struct Step {
     /// Its output is cells of [`crate::reached`]: no verdict in it may be wrong.
     #[serde(default)]
     pub reached: bool,
-    /// What it has to end in.
+    /// Its expected outcome.
     #[serde(flatten)]
     pub expected: Expected,
 }
@@ -177,10 +177,10 @@ impl Scenario {
         Ok(())
     }
 
-    /// What the host is asked to do.
+    /// Parses an action of the host.
     ///
     /// # Errors
-    /// When it can do no such thing.
+    /// Returns an error if there is no such action or drive.
     pub fn action(&self, words: &str) -> Result<Action> {
         let (verb, name) = words.split_once(' ').unwrap_or((words, ""));
         let drive = || {
@@ -202,7 +202,7 @@ impl Scenario {
     }
 }
 
-/// What only the host can do. Drives are meant by their place in the scenario.
+/// Actions of the host. A drive is given by its index in the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A drive is taken out of the running guest.
@@ -222,7 +222,7 @@ mod tests {
     const HEAD: &str = "summary = 's'\ntimeout_s = 10\n";
     const STEP: &str = "[[step]]\nname = 'n'\nrun = 'true'\n";
 
-    // Whoever writes a scenario sees what is wrong with it before a kernel boots.
+    // Mistakes in a scenario must be reported before a kernel boots.
     #[test]
     fn what_is_wrong_is_named() {
         let drive = "[[drive]]\nname = 'a'\nkind = 'virtio'\nsize = '1MiB'\n";

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-/// Where programs of the administrator are, which not everyone's PATH has.
+/// Directories of the administrator's programs, which not every user has in PATH.
 const ADMINISTRATOR: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 /// A program of the host, by name. LAB_PATH stands for all directories where one is looked for.

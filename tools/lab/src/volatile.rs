@@ -18,7 +18,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// What a drive writes whole or not at all: the physical sector of today's drives. Filesystems rely on as much, ext4
+/// Unit that a drive writes whole or not at all: the physical sector of today's drives. Filesystems rely on it, ext4
 /// for its superblock.
 const SECTOR: usize = 4096;
 /// Longest request that is taken; the emulator asks for less.
@@ -182,7 +182,7 @@ impl Disk {
     fn cut(&mut self, seed: u64) -> std::io::Result<(usize, usize)> {
         let (mut chance, mut older) = (Xoshiro256PlusPlus::seed_from_u64(seed), 0);
         for (sector, versions) in &self.cache {
-            // Which version is there: the image's, or one of those after it.
+            // Version that survives: the image's, or one of those after it.
             let taken = (chance.next_u64() % (versions.len() as u64 + 1)) as usize;
             older += usize::from(taken < versions.len());
             if let Some(version) = taken.checked_sub(1).map(|index| &versions[index]) {
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(ask(1, 0, BYTES, 4096, &[1; SECTOR]).0, INVALID);
         assert_eq!(ask(0, 0, 512, 512, &[]).0, INVALID, "a part of a sector");
         assert_eq!(served.cut(1).unwrap(), (0, 0));
-        // What the emulator had sent and nobody had taken.
+        // A write that the emulator had sent and the server had not received.
         let late = [
             &REQUEST.to_be_bytes()[..],
             &COMMAND_FUA.to_be_bytes(),

@@ -39,7 +39,7 @@ fn drives_have_serial_numbers_of_their_own() {
     }
 }
 
-/// Which package of Debian a tool is in.
+/// Tools by the package of Debian that contains them.
 const PACKAGES: [(&str, &[&str]); 12] = [
     ("bcache-tools", &["make-bcache", "bcache-super-show"]),
     ("btrfs-progs", &["btrfs", "mkfs.btrfs"]),

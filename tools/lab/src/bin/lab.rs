@@ -193,7 +193,7 @@ fn chosen(scenarios: Vec<Scenario>, options: &Options) -> Result<Vec<Scenario>> 
     Ok(chosen)
 }
 
-/// What every boot needs: the kernel, and both programs without what only a debugger reads.
+/// Fetches the kernel and strips both programs of debugging data: the parts that every boot needs.
 fn lab(program: Option<PathBuf>, keep: bool) -> Result<Lab> {
     let beside = std::env::current_exe()?.with_file_name("");
     let named = program.or_else(|| std::env::var_os("LAB_PROGRAM").map(PathBuf::from));

@@ -1,4 +1,4 @@
-//! Where in the guest a drive is: the block devices behind the controller in its slot.
+//! Paths of drives in the guest: the block devices behind the controller in each slot.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -18,7 +18,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::protocol::{PORT, Place, Ran, Reply, Request, SIGN_OF_LIFE};
 
-/// Where scripts ask for what only the host can do.
+/// Socket on which scripts request actions of the host.
 const WISHES: &str = "/run/lab-wishes";
 /// How often a port that does not speak is looked at again.
 const LOOK: Duration = Duration::from_millis(20);
@@ -204,7 +204,7 @@ impl Agent {
     }
 }
 
-/// What a script left in its files.
+/// Builds the result of a script from its exit status and output.
 pub(crate) fn ran(exit: i32, timed_out: bool, took: Duration, stdout: &[u8], stderr: &[u8]) -> Ran {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ran {

@@ -48,7 +48,7 @@ impl Running {
         Ok(Running { child, begun: Instant::now() })
     }
 
-    /// What came of it, when it has ended; after `limit` it is made to.
+    /// Returns the result once the script has ended; kills it after `limit`.
     pub(super) fn ended(&mut self, limit: Duration) -> Result<Option<Ran>> {
         if let Some(status) = self.child.try_wait()? {
             return self.ran(status, false).map(Some);

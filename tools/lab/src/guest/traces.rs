@@ -1,4 +1,4 @@
-//! What a scenario may leave behind: processes, mounts, swap areas, block devices.
+//! Leftovers of a scenario: processes, mounts, swap areas, block devices.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 /// How long killed processes are given to go.
 const GOING: Duration = Duration::from_millis(500);
 
-/// What there is of it at a moment.
+/// Processes, mounts, swap areas and block devices at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traces(BTreeSet<String>);
 
@@ -39,7 +39,7 @@ impl Traces {
         Traces(traces)
     }
 
-    /// What there is beyond `before`.
+    /// Entries that are not in `before`.
     pub(super) fn beyond(&self, before: &Traces) -> Vec<String> {
         self.0.difference(&before.0).cloned().collect()
     }
