@@ -23,7 +23,7 @@ pub const END: &str = "<!-- end of circles -->";
 /// Files of a circle, from the crate's `src`.
 pub type Circle = BTreeSet<String>;
 
-/// What a file uses of others: their paths from `src`, each with the names by which it does.
+/// Uses of other files by a file: their paths from `src`, each with the names by which it uses them.
 pub type Uses = BTreeMap<String, BTreeSet<String>>;
 
 /// Circles of each crate that has some, by the crate's directory.
@@ -73,7 +73,7 @@ fn reached<'a>(from: &str, uses: &'a BTreeMap<String, Uses>) -> BTreeSet<&'a Str
     found
 }
 
-/// What each file of a crate uses.
+/// Returns the uses of each file of a crate.
 pub fn uses(files: &BTreeMap<&str, &str>) -> BTreeMap<String, Uses> {
     let mut uses: BTreeMap<String, Uses> = BTreeMap::new();
     let is_root = |path: &str| matches!(path, "lib.rs" | "main.rs") || path.starts_with("bin/");
@@ -142,7 +142,7 @@ impl Tree {
         }
     }
 
-    /// What `path` names in the module `at`; none when it is of another crate.
+    /// Resolves `path` in the module `at`; `None` if it leads to another crate.
     fn resolved(&self, at: &Name, path: &[String], hops: usize) -> Option<Found> {
         let hops = hops.checked_sub(1)?;
         let (mut at, mut rest) = (at.clone(), path);
@@ -154,7 +154,7 @@ impl Tree {
                 "super" => drop(at.pop()?),
                 _ if self.modules.contains_key(&child) => at = child,
                 name => {
-                    // What a module does not define by a word of its own, a macro makes in it.
+                    // A name that the module does not define itself comes from a macro.
                     let is_below = rest.len() < path.len();
                     let own = || is_below.then(|| Found { module: at.clone(), is_item: true });
                     return self.named(&at, name, others, hops).unwrap_or_else(own);
@@ -187,7 +187,7 @@ impl Tree {
     }
 }
 
-/// What a path leads to.
+/// Target of a path.
 struct Found {
     /// The module, or the one in which the item is.
     module: Name,
@@ -253,7 +253,7 @@ pub fn listed(document: &str) -> Result<Vec<Listed>> {
     .collect()
 }
 
-/// What is wrong with a table: circles that it does not list, and rows that do not hold now.
+/// Describes the errors of a table: circles that it does not list, and rows that no longer hold.
 pub fn faults(found: &BTreeMap<String, Vec<Circle>>, listed: &[Listed]) -> Vec<String> {
     let is_listed = |name: &str, left: &Left| {
         listed.iter().any(|listed| listed.name == name && listed.left == *left)

@@ -1,4 +1,4 @@
-//! What documents name: paths, links, flags; and the table of crates, which is made from the manifests.
+//! References in documents: paths, links, flags; and the table of crates, which is made from the manifests.
 
 use std::collections::{BTreeMap, BTreeSet};
 

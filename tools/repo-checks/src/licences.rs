@@ -1,4 +1,4 @@
-//! Whose work is in the program besides our own: what a package has to carry along with it.
+//! Third-party code in the program: the licence texts that a package has to include.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,11 +26,11 @@ pub struct Linked {
     pub texts: Vec<String>,
 }
 
-/// What is linked into the program for `target`, such as `x86_64-unknown-linux-gnu`: not what only builds or tests it,
-/// and no macros, of which nothing is left.
+/// Returns the crates linked into the program for `target`, such as `x86_64-unknown-linux-gnu`: without those that
+/// only build or test it, and without macros, of which nothing is left.
 ///
 /// # Errors
-/// When Cargo cannot tell, or a crate names no licence.
+/// Returns an error if Cargo fails, or a crate has neither a licence in its manifest nor a text.
 pub fn linked(target: &str) -> Result<Vec<Linked>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let told = Command::new(cargo)

@@ -14,7 +14,7 @@ use crate::repository;
 pub struct Package {
     /// True for a tool of the developers, which is no part of the product.
     pub is_tool: bool,
-    /// What it is, in a line.
+    /// Its description, in a line.
     pub description: String,
     /// Rooms that it uses, by directory.
     pub uses: BTreeSet<String>,

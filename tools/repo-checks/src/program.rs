@@ -37,7 +37,7 @@ pub fn build(profile: &str) -> Result<PathBuf> {
         .context("cargo named no executable")
 }
 
-/// What a command printed.
+/// Output and exit code of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Printed {
     /// Standard output and standard error, in the order written.
@@ -46,8 +46,8 @@ pub struct Printed {
     pub code: i32,
 }
 
-/// Where the program records its runs when it is run from here: not among those of whoever runs this,
-/// and named from the repository's root, so that no document shows a path of some machine.
+/// Directory of runs made from here: apart from the user's own, and named from the repository's root, so that
+/// no document shows a path of some machine.
 pub const RUNS: &str = "target/transcripts";
 
 /// Runs a line of shell with the binary's directory first in `PATH`.

@@ -6,11 +6,11 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-/// Where packages lie: the product, and the tools of its developers.
+/// Directories of packages: the product, and the tools of its developers.
 pub const FOLDERS: [&str; 2] = [PRODUCT, TOOLS];
 /// The product.
 pub const PRODUCT: &str = "crates";
-/// What its developers use: scores, the lab, power cuts, and these checks.
+/// The developers' tools: scores, the lab, power cuts, and these checks.
 pub const TOOLS: &str = "tools";
 
 /// The repository's top directory.

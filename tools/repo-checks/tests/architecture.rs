@@ -9,7 +9,7 @@ use drivescope_repo_checks::documents::{crates_table, with_table};
 use drivescope_repo_checks::packages::packages;
 use drivescope_repo_checks::repository::{root, sources};
 
-/// What each crate may use. To add an arrow here is to change the architecture.
+/// Crates that each crate may use. To add an arrow here is to change the architecture.
 const ALLOWED: [(&str, &[&str]); 26] = [
     ("block", &[]),
     ("stats", &[]),

@@ -1,4 +1,4 @@
-//! What the documents say against what there is.
+//! Checks of the documents against the repository.
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
@@ -139,7 +139,7 @@ fn transcripts_show_what_is_printed_today() {
     }
 }
 
-/// What each command prints; as many run at once as there are CPUs.
+/// Runs the commands, as many at once as there are CPUs, and returns their output.
 fn printed(commands: &[String], binary: &Path) -> BTreeMap<String, Printed> {
     let next = AtomicUsize::new(0);
     let printed = Mutex::new(BTreeMap::new());

@@ -1,4 +1,4 @@
-//! What goes into packages agrees with the manifests: were it not so, it would be found out when a release is made.
+//! Checks that packages agree with the manifests; a mismatch would surface only when a release is made.
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 

@@ -15,7 +15,7 @@ fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// What the tally passes on, its counts, and its skips.
+/// Returns the lines that the tally passes on, its counts, and its skips.
 fn tally(log: &str, name: &str) -> (String, String, String) {
     let (log_file, counts, skips) = (
         scratch(&format!("{name}.log")),
