@@ -29,7 +29,7 @@ impl Binary {
         Binary(path)
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.0
     }

@@ -144,7 +144,7 @@ pub fn run(options: &Options) -> Result<bool> {
         row(&format!("scripts/test: {stage}"), *seconds, "s", None);
     }
     if !stages.is_empty() {
-        // What runs beside another stage has no time of its own.
+        // A stage that runs beside another one has no time of its own.
         let all =
             stages.iter().filter(|(stage, _)| !stage.contains("beside")).map(|(_, s)| s).sum();
         row("scripts/test, all stages", all, "s", Some(Limit::Aim(840.0)));
@@ -170,7 +170,7 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(over == 0)
 }
 
-/// What people do, on drives whose cost is the same everywhere.
+/// Common commands, on drives whose cost is the same everywhere.
 const JOBS: [(&str, &str); 4] = [
     ("mark", "mark sim:tlc-pslc --quick --no-progress"),
     ("probe", "probe sim:usb-8m --no-progress"),

@@ -36,7 +36,7 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// What is to be thought of what was said.
+/// Assessment of a knee that was found, or of finding none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
     /// A knee where the cache was full.
@@ -69,7 +69,7 @@ impl Mark {
     }
 }
 
-/// What is true of a drive.
+/// True figures of a drive.
 #[derive(Clone, Copy, Debug)]
 struct Truth {
     /// Bytes that single-bit cells take; 0 without such.

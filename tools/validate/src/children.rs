@@ -1,4 +1,4 @@
-//! What the programs that were started have cost.
+//! CPU time of the programs that were started.
 
 use std::fs;
 use std::ops::Sub;

@@ -63,14 +63,14 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// What both drives of a pair are.
+/// Pattern of the runs of a pair, the same for both drives.
 #[derive(Clone, Copy)]
 enum Kind {
     /// Independent runs, normal, CV 3%.
     Independent,
     /// Each run resembles the one before, with this correlation.
     Correlated(f64),
-    /// What both share in time has that correlation, and blocks come in random order.
+    /// Neighbours in time have that correlation, whichever drive they are of, and blocks come in random order.
     CorrelatedInTime,
     /// Both lose as much from the first run to the last.
     Drift(f64),
@@ -280,7 +280,7 @@ fn alike(seed: u64) -> Vec<Line> {
     (100..).zip(of).map(line).collect()
 }
 
-/// What the correction for correlated runs costs and saves, and where it falls short: told, and bound to nothing.
+/// Cost, benefit and limits of the correction for correlated runs: reported without a criterion.
 fn correction(seed: u64) -> Vec<Line> {
     // The interval as it would be without: the stretch taken out again.
     let tells_apart = |contrast: &Contrast, is_corrected: bool| {

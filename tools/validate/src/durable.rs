@@ -214,7 +214,7 @@ fn measured(
 ) -> Result<(Figures, Figures)> {
     let file = work.join("recording.parquet");
     let text = Text::start(volume.device())?;
-    // What was there before is over when both record, and what this makes is over before either ends.
+    // Earlier writes are over when both record, and those of the command before either ends.
     let quiet = "sync; sleep 0.3; \"$@\" >/dev/null; e=$?; sync; sleep 0.3; exit $e";
     let output = binary
         .command()

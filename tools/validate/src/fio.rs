@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::binary::number;
 use crate::engine::Engine;
 
-/// What `fio --version` says.
+/// Returns the output of `fio --version`.
 ///
 /// # Errors
-/// Without fio, with how to get it.
+/// Returns an error if fio is missing, with how to get it.
 pub fn version() -> Result<String> {
     let output = Command::new("fio").arg("--version").output().context(
         "fio is missing; install it (apt-get install fio), or run scripts/validate as root, which does",
@@ -19,10 +19,10 @@ pub fn version() -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// What fio is told so that it issues I/O as drivescope does: with io_uring, file and buffers
-/// registered; above depth 1, everything that was reaped is replaced in one system call, and a call
-/// takes all that has completed, but waits for one only (by default fio makes one call for each
-/// submission). Nothing for what fio does so by itself. Both have their buffers in small pages.
+/// Arguments that make fio issue I/O as drivescope does: with io_uring, file and buffers registered; above
+/// depth 1, everything that was reaped is replaced in one system call, and a call takes all that has completed,
+/// but waits for one only (by default fio makes one call for each submission). Leaves out what fio does by
+/// default. Both programs have their buffers in small pages.
 pub fn tuning(engine: Engine, depth: u16) -> Vec<String> {
     let mut more = Vec::new();
     if engine == Engine::IoUring {
@@ -36,8 +36,7 @@ pub fn tuning(engine: Engine, depth: u16) -> Vec<String> {
     more
 }
 
-/// What fio reports of one job that reads. All of it concerns the measured window: fio begins anew
-/// after the ramp.
+/// Results of one fio job that reads, all of the measured window: fio resets its figures after the ramp.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Job {
     /// Bytes read.

@@ -43,7 +43,7 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// What fio said at the end of a job, and the samples that it kept.
+/// Figures that fio printed at the end of a job, and the samples that it kept.
 struct Said {
     window_s: u32,
     attained: bool,
@@ -160,7 +160,7 @@ impl Row {
             agrees: match version {
                 "fio-3.33" => is_same(&replicas[0]),
                 "fio-3.42" => is_same(&replicas[1]),
-                // Which of the two its arithmetic is like is not known.
+                // Other versions may compute like either of the two.
                 _ => replicas.iter().any(is_same),
             },
             replicas,

@@ -38,7 +38,7 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// What a case is about.
+/// Kind of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sort {
     /// Stopped while there was free space.
@@ -70,7 +70,7 @@ impl Sort {
         }
     }
 
-    /// What may be said; *steady* only where it is.
+    /// True if `verdict` is acceptable: *steady* only for a drive that is steady.
     fn may_say(self, verdict: Option<Verdict>) -> bool {
         match self {
             Sort::Settled => verdict == Some(Verdict::Proven),
@@ -190,7 +190,7 @@ impl Case {
 
 /// Bytes of a drive: few enough that ten fills take seconds.
 const CAPACITY_BYTES: u64 = 32 << 20;
-/// Where fio's rule has to have its two seconds of samples within the plateau.
+/// Size for `Sort::FioSays`, large enough for fio's two seconds of samples within the plateau.
 const CAPACITY_FIO_SAYS_BYTES: u64 = 160 << 20;
 
 /// Numbers of [0, 1), from `seed`: SplitMix64.

@@ -72,10 +72,10 @@ impl LoopDevice {
         Ok(major << 20 | minor)
     }
 
-    /// What the kernel has counted so far.
+    /// The kernel's counts so far.
     ///
     /// # Errors
-    /// When sysfs does not tell.
+    /// Returns an error if sysfs does not give them.
     pub fn counters(&self) -> Result<Counters> {
         let name = self.0.file_name().unwrap_or_default();
         let text = read_trimmed(&Path::new("/sys/block").join(name).join("stat"))?;

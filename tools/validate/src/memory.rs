@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 /// has read its file by then, can be missed.
 const EACH: Duration = Duration::from_millis(5);
 
-/// What a program that came to its end printed, and what it held at most.
+/// Output of a program that came to its end, and its peak memory.
 #[derive(Clone, Debug)]
 pub struct Ran {
     /// Its standard output.

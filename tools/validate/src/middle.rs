@@ -10,7 +10,7 @@ pub const CONFIDENCE: f64 = 0.95;
 pub struct Middle {
     /// The median.
     pub median: f64,
-    /// Where it lies, with [`CONFIDENCE`].
+    /// Interval of the median, with [`CONFIDENCE`].
     pub interval: Option<(f64, f64)>,
 }
 

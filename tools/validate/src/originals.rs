@@ -168,7 +168,7 @@ impl Bench {
     fn disturb(&self, signal: Signal, after: Duration) -> Result<Outcome> {
         let mut child = self.probe()?.spawn().context("cannot start drivescope")?;
         sleep(after);
-        // Whoever has ended is still there to be waited for, and takes any signal.
+        // A process that has ended can still be waited for, and accepts any signal.
         kill_process(Pid::from_child(&child), signal)?;
         let is_over = child.wait()?.success();
         if self.is_there()? {

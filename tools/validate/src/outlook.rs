@@ -53,7 +53,7 @@ const BY_VERDICT: [&str; 12] = [
     "pts wsat sim:sata-a?seed=@ --range 256MiB --minute 2s",
 ];
 
-/// What `run` runs: reads, writes and both, each with a limit of its own.
+/// Plan for `run`: reads, writes and both, each with a limit of its own.
 const PLAN: &str = r#"schema = "drivescope.plan/1"
 seed = 7
 region = { offset = "0B", length = "2GiB" }

@@ -1,5 +1,4 @@
-//! What a table has to say about its making: command, commit, date, machine. Never the machine's name
-//! or paths, which are nobody's business.
+//! Provenance of a table: command, commit, date, machine. Never the machine's name or paths, which are private.
 
 use std::fs;
 use std::path::Path;

@@ -34,7 +34,7 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// What came of a scenario.
+/// Outcome of a scenario.
 #[derive(Debug, Deserialize)]
 struct Outcome {
     name: String,
@@ -121,7 +121,7 @@ pub fn read<O: DeserializeOwned>(path: &Path) -> Result<Vec<O>> {
     serde_json::from_slice(&fs::read(path).with_context(shown)?).with_context(shown)
 }
 
-/// What was not as it should be, by scenario and step.
+/// Lists the faults, by scenario and step.
 fn faults(outcomes: &[Outcome]) -> Vec<String> {
     let mut faults = Vec::new();
     for outcome in outcomes {

@@ -8,28 +8,28 @@ use anyhow::{Context as _, Result};
 
 use crate::provenance::{self, Machine};
 
-/// What follows this line in a table's file was written by hand, and is kept when the table is made anew.
+/// Line in a table's file before the text written by hand, which is kept when the table is made again.
 pub const BY_HAND: &str =
     "<!-- What follows is written by hand and kept when the table is made anew. -->";
 
-/// Where tables go.
+/// Directory of tables.
 pub const DOCS: &str = "docs/validation";
 
-/// Where trials, test files and other things that nobody keeps go.
+/// Directory of trials, test files and other scratch data. Makes it if needed.
 ///
 /// # Errors
-/// When it cannot be made.
+/// Returns an error if it cannot be made.
 pub fn work_dir() -> Result<PathBuf> {
     let dir = std::env::var_os("VALIDATE_DIR").map_or("target/validate".into(), PathBuf::from);
     fs::create_dir_all(&dir).with_context(|| format!("{}: cannot be made", dir.display()))?;
     Ok(dir)
 }
 
-/// Where the tables of a run go: a run that is smaller than its table promises is a trial, and must
-/// not replace the table.
+/// Directory of a run's tables. Makes it if needed. A run that is smaller than its table promises is a trial,
+/// and must not replace the table.
 ///
 /// # Errors
-/// When the directory cannot be made.
+/// Returns an error if the directory cannot be made.
 pub fn table_dir(out: Option<&Path>, trial: bool) -> Result<PathBuf> {
     let dir = match out {
         Some(dir) => dir.to_owned(),

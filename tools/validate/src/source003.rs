@@ -30,7 +30,7 @@ const SEED: u64 = 20_231_028;
 /// The disks: the article's "SG", and its "WD1" and "WD2".
 const DISKS: [&str; 2] = ["hdd-sg", "hdd-wd"];
 const MIB: f64 = 1_048_576.0;
-/// What the article's author took for the whole range of depths and threads.
+/// Depths and threads that the article's author took for the whole range.
 const COUNTS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
 /// Options of `source003`.
@@ -64,7 +64,7 @@ impl Load {
     }
 }
 
-/// What runs of one load came to.
+/// Results of the runs of one load.
 struct Found {
     /// MiB/s of each, without the first.
     rates: Vec<f64>,
@@ -79,7 +79,7 @@ struct Row {
     section: &'static str,
     disk: &'static str,
     load: String,
-    /// What is varied.
+    /// The varied parameter.
     with: String,
     /// Emulated, right.
     found: [Found; 2],
@@ -274,7 +274,7 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(claims.iter().all(|(_, _, holds)| *holds))
 }
 
-/// What the task of the two kinds of offsets is: the claim, what was found, whether it holds.
+/// Claims about the two kinds of offsets: the claim, the finding, whether it holds.
 fn claims(rows: &[Row]) -> Vec<(String, String, bool)> {
     let row = rows.iter().find(|row| {
         row.section == BLOCKED && row.disk == "hdd-wd" && row.load == "SEQ1M Q8T1 read"

@@ -25,7 +25,7 @@ use score::{Mark, Scored};
 /// Seeds of the drawn drives, of each kind. Chosen before any of them was looked at; whoever mends an inference looks
 /// at others.
 const SEEDS: Range<u64> = 53_000..53_100;
-/// What is drawn: the model, and what makes it small; the first of those with which it can be made.
+/// Models to draw, each with options that make it small; the first of those with which it can be made.
 const DRAWN: [(&str, &[&str]); 2] = [
     ("random-card", &[""]),
     ("random-ssd", &["&capacity=1GiB", "&capacity=2GiB", "&capacity=4GiB", ""]),
@@ -110,7 +110,7 @@ fn surveyed(binary: &Binary, group: &'static str, spec: &str) -> Result<Drive> {
     Ok(Drive { spec: spec.to_owned(), group, scored })
 }
 
-/// What is true of it.
+/// Truth about a drive, from `sim show`.
 fn shown(binary: &Binary, spec: &str) -> Result<Value> {
     let output = Command::new(binary.path())
         .args(["sim", "show", spec, "--json"])
@@ -226,7 +226,7 @@ fn listed(drives: &[Drive]) -> String {
     if text.is_empty() { "Nothing.\n".to_owned() } else { text }
 }
 
-/// What a conclusion is about.
+/// Topic of a conclusion.
 fn topic(said: &Value) -> Result<&str> {
     text(said, "/topic")
 }

@@ -58,7 +58,7 @@ enum Noise {
     BadDays,
 }
 
-/// What a line is to show.
+/// Criterion of a line.
 #[derive(Clone, Copy)]
 enum Wanted {
     AtMost(usize),
@@ -144,7 +144,7 @@ impl Case {
     }
 }
 
-/// What was found of a case.
+/// Results of a case.
 #[derive(Default)]
 struct Found {
     lower: usize,

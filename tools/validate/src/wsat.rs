@@ -126,10 +126,10 @@ impl Life {
     }
 }
 
-/// What a life came to.
+/// Results of a life.
 struct Lived {
     life: Life,
-    /// What was run, without where its picture went.
+    /// Its command, without the path of its picture.
     command: String,
     body: Value,
 }

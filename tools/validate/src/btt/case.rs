@@ -1,5 +1,5 @@
-//! What is recorded: loop devices with and without a scheduler, with a filesystem and without, and loads that merge,
-//! flush, discard and are split.
+//! Recordings to compare: loop devices with and without a scheduler, with a filesystem and without, and loads that
+//! merge, flush, discard and are split.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub struct Case {
     pub name: &'static str,
     /// Schedulers of its devices: as many devices as there are.
     pub schedulers: &'static [&'static str],
-    /// What is done, in words.
+    /// Its load, in words.
     pub what: &'static str,
     /// True with ext4 on the device.
     pub filesystem: bool,

@@ -48,7 +48,7 @@ pub fn same(ours: &str, theirs: &str) -> bool {
     }
 }
 
-/// What is known to be wrong in btt 1.2.0 (docs/method/trace-analyze.md).
+/// Known errors of btt 1.2.0 (docs/method/trace-analyze.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// The median of distances is looked for in a tree from its root.
@@ -84,15 +84,15 @@ impl Fault {
 pub struct Difference {
     /// Section, row and column.
     pub place: String,
-    /// What we print.
+    /// Value that drivescope prints.
     pub ours: String,
-    /// What btt prints.
+    /// Value that btt prints.
     pub theirs: String,
     /// Why, where that is known.
     pub fault: Option<Fault>,
 }
 
-/// What is known of a recording when its summaries are compared.
+/// Facts about a recording that explain differences between its summaries.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
     /// Bios that were split.

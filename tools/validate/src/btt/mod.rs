@@ -51,7 +51,7 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// What came of a recording.
+/// Comparison of one recording.
 #[derive(Debug)]
 struct Compared {
     case: Case,

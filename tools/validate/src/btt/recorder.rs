@@ -18,7 +18,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use crate::loop_device::read_trimmed;
 
 const TRACEFS: &str = "/sys/kernel/tracing";
-/// Where runs of this kind wait for each other.
+/// Lock file that runs of this kind hold one at a time.
 const LOCK: &str = "/run/lock/drivescope-blk-tracer";
 /// Buffer of each CPU.
 const BUFFER_KIB: u32 = 16 << 10;
@@ -123,7 +123,7 @@ impl BlkTracer {
     /// # Errors
     /// When events were lost, or what was read are no records.
     pub fn finish(mut self, base: &Path) -> Result<u64> {
-        // What was issued completes first.
+        // I/Os that were issued complete first.
         thread::sleep(Duration::from_millis(300));
         self.disable();
         let lost = lost()?;

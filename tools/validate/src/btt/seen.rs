@@ -1,4 +1,4 @@
-//! What btt can see of a recording: it keeps one queued bio for each first sector, and finds a bio only inside the
+//! A recording as btt sees it: btt keeps one queued bio for each first sector, and finds a bio only inside the
 //! range of an issue or completion.
 //!
 //! So a bio that was split never ends; and one that waits when another of the same first sector arrives is lost, the

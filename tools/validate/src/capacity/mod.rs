@@ -87,7 +87,7 @@ fn mark(spec: &Spec, finding: &Finding, limit: Option<u64>) -> Mark {
         None => Mark::Unknown,
         Some(value) if value == spec.real => Mark::Exact,
         Some(value) if value != spec.claimed => Mark::Wrong,
-        // What is stated is true: the cache is larger, or holds all that is missing.
+        // The stated limit must be true: the cache is larger, or holds all that is missing.
         Some(_)
             if limit.is_some_and(|limit| spec.cache <= limit) && spec.shortfall() > spec.cache =>
         {

@@ -78,7 +78,7 @@ impl Protocol {
     }
 }
 
-/// What is true of one test, in MB/s.
+/// True values of one test, in MB/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Truth {
     /// Median of very many runs of the protocol's length.
@@ -147,7 +147,7 @@ fn medians(binary: &Binary, arguments: &[String]) -> Result<BTreeMap<String, f64
     tests(&binary.body(arguments)?)?.iter().map(median).collect()
 }
 
-/// What a mark of each seed says, on as many threads as there are CPUs: virtual time does not care.
+/// Runs the benchmark with each seed, on as many threads as there are CPUs, which does not affect virtual time.
 fn answers(
     binary: &Binary,
     protocol: Protocol,

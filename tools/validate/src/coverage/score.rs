@@ -20,7 +20,7 @@ const ALARMS: f64 = 0.05;
 pub(super) const PROOFS: [&str; 6] =
     ["reached", "pattern", "steady", "repeatable", "unhindered", "undisturbed"];
 
-/// What one mark said of one test.
+/// Results of one benchmark run for one test.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Answer {
     pub(super) test: String,
@@ -141,8 +141,8 @@ impl Score {
         self.share(self.covers_long).is_some_and(|share| share.high < COVERAGE)
     }
 
-    /// What is surely worse than it ought to be: the whole interval of the share is on the wrong
-    /// side. Coverage is judged against the median of runs, which is what the interval is of.
+    /// Lists the criteria that are surely not met: the whole interval of the share is on the wrong side.
+    /// Coverage is judged against the median of runs, which is what the interval is of.
     pub(super) fn shortfalls(&self) -> Vec<String> {
         let mut found = Vec::new();
         if self.share(self.covers_runs).is_some_and(|share| share.high < COVERAGE) {

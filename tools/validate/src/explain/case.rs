@@ -31,7 +31,7 @@ pub(super) struct Case {
     run: Option<String>,
 }
 
-/// What FILE and LOOP stand for.
+/// Values of FILE and LOOP.
 pub(super) struct Place<'a> {
     pub dir: &'a Path,
     pub device: &'a Path,
@@ -48,7 +48,7 @@ pub(super) fn all() -> Result<Vec<Case>> {
     Ok(all.case)
 }
 
-/// What runs: a program with its arguments, or a job file's text.
+/// Command to run: a program with its arguments, or a job file's text.
 #[derive(Clone, Debug)]
 pub(super) enum Runs {
     Words(Vec<String>),
@@ -61,7 +61,7 @@ impl Case {
         self.command.as_deref().or(self.job.as_deref()).unwrap_or_default().trim()
     }
 
-    /// What drivescope says of it, its body.
+    /// Runs `drivescope explain` on it, and returns the body.
     pub(super) fn explained(
         &self,
         binary: &Binary,
@@ -85,7 +85,7 @@ impl Case {
         Ok(document["body"].take())
     }
 
-    /// What is run.
+    /// The command to run.
     pub(super) fn runs(&self, place: &Place<'_>) -> Runs {
         match (&self.run, &self.job) {
             (Some(run), _) => Runs::Words(words(&place.filled(run))),

@@ -1,4 +1,4 @@
-//! What a command does when it is run.
+//! Measured I/O of commands.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::case::{Case, Place, Runs};
 use super::streams;
 use crate::loop_device::LoopDevice;
 
-/// What one job did.
+/// Measured I/O of one job.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Done {
     pub name: String,

@@ -1,4 +1,4 @@
-//! What was predicted beside what was measured.
+//! Comparison of predictions with measurements.
 
 use serde_json::Value;
 
@@ -82,7 +82,7 @@ pub(super) fn scored(case: &Case, told: &Value, done: &[Done]) -> Scored {
     for (job, done) in jobs.iter().zip(done) {
         job_lines(job, done, &mut lines);
     }
-    // What leaves everything open is no prediction.
+    // A line without bounds is not a prediction.
     lines.retain(|line| line.min > 0.0 || line.max.is_some());
     if jobs.len() == 1 {
         lines.iter_mut().for_each(|line| line.job.clear());

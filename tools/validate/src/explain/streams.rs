@@ -9,7 +9,7 @@ use super::measure::{Accesses, Done};
 
 /// Completions of each thread: many rounds of a queue, and so few that draws of one thread hardly repeat themselves.
 const COMPLETIONS: u64 = 2_000;
-/// Which I/O completes next is a matter of the drive: any order will do, and the same each time.
+/// Seed of the completion order. The drive decides it, so any order will do, the same each time.
 const ORDER_SEED: u64 = 20_231_112;
 
 struct Line {
@@ -21,7 +21,7 @@ struct Line {
     write_percent: u64,
 }
 
-/// What a line of diskspd does, as far as addresses go.
+/// The I/O of a diskspd command line, as far as addresses go.
 pub(super) fn made(words: &[String]) -> Result<Done> {
     let line = read(words)?;
     // A completion order for each thread, and one sequence of draws for all.

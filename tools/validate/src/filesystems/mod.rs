@@ -32,7 +32,7 @@ const SCRIPT: &str = "tools/validate/src/filesystems/filesystems.sh";
 /// Comparisons of the same sides.
 struct Part {
     title: &'static str,
-    /// What its figures mean, and what they do not.
+    /// Meaning of its figures, and their limits.
     words: &'static str,
     /// One, or one a test.
     comparisons: Vec<Comparison>,
@@ -95,7 +95,7 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(faulty.inspect(|outcome| eprint!("{}", outcome.complaint())).count() == 0)
 }
 
-/// What this machine's own kernel gives, the filesystem of the disk, and what was left out.
+/// Returns the ranks on this machine's own kernel, the filesystem of its disk, and the parts left out.
 fn here(binary: &Binary) -> Result<(Vec<Part>, String, Vec<String>)> {
     let work = stacks::fresh_dir("filesystems")?;
     let ran = Command::new("bash")
@@ -128,7 +128,7 @@ fn here(binary: &Binary) -> Result<(Vec<Part>, String, Vec<String>)> {
     Ok((parts, filesystem, left))
 }
 
-/// What the steps of a scenario printed, in their order.
+/// Comparisons printed by the steps of a scenario, in their order.
 fn of_lab(outcome: &Outcome) -> Result<Vec<Comparison>> {
     let documents = outcome.steps.iter().filter_map(|step| step.json.as_ref());
     let found: Vec<Comparison> = documents.map(comparison).collect::<Result<_>>()?;

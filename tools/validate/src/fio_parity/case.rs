@@ -1,4 +1,4 @@
-//! What is compared: tests, engines, and the arms of a round.
+//! Subjects of the comparison: tests, engines, and the arms of a round.
 
 use std::fmt;
 use std::path::Path;
@@ -48,7 +48,7 @@ impl Case {
         format!("{}-{}", self.test().replace(' ', "-"), self.engine.name())
     }
 
-    /// What a round runs. fio at its defaults is left out where these are the settings that match.
+    /// Arms of a round. fio at its defaults is left out if its defaults are the matching settings.
     pub(super) fn arms(&self) -> Vec<Arm> {
         let mut arms = vec![Arm::Drivescope, Arm::Fio, Arm::FioAgain];
         if !self.fio_matching().is_empty() {
@@ -57,7 +57,7 @@ impl Case {
         arms
     }
 
-    /// What drivescope is told.
+    /// Arguments of drivescope.
     pub(super) fn drivescope_arguments(&self, setup: &Setup, device: &Path) -> Vec<String> {
         let test = format!("{}T1", self.test().replace(' ', ""));
         let duration = format!("{}s", setup.seconds);
@@ -78,9 +78,9 @@ impl Case {
         arguments
     }
 
-    /// What fio is told to do the same. `--norandommap`: drivescope's random offsets are drawn with
-    /// replacement. `--invalidate=0`: drivescope does not flush the device's page cache first either;
-    /// no I/O of either goes through it.
+    /// Arguments of fio for the same. `--norandommap`: drivescope's random offsets are drawn with replacement.
+    /// `--invalidate=0`: drivescope does not flush the device's page cache first either; no I/O of either goes
+    /// through it.
     pub(super) fn fio_arguments(&self, setup: &Setup, device: &Path) -> Vec<String> {
         vec![
             "--name=round".to_owned(),
@@ -102,7 +102,7 @@ impl Case {
         ]
     }
 
-    /// What fio is told on top, so that it issues I/O as drivescope does.
+    /// Further arguments of fio, with which it issues I/O as drivescope does.
     pub(super) fn fio_matching(&self) -> Vec<String> {
         fio::tuning(self.engine, self.depth)
     }
@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    // Where fio's defaults already match, a fourth arm would only spend time.
+    // A fourth arm would only spend time if fio's defaults already match.
     #[test]
     fn fio_at_its_defaults_runs_only_where_they_differ() {
         for case in Case::all() {

@@ -171,7 +171,7 @@ fn one_round(
     Ok(rows)
 }
 
-/// What one run of one program gave.
+/// Figures of one run of one program.
 #[derive(Clone, Debug, PartialEq)]
 struct Figures {
     /// Bytes read in the measured window.

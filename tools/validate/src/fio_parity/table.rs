@@ -11,7 +11,7 @@ const MARGIN: f64 = 0.07;
 /// Confidence of the intervals: with 90%, *agrees* errs in at most 5% of comparisons.
 const CONFIDENCE: f64 = 0.90;
 
-/// What the rounds say of one case.
+/// Results of all rounds of one case.
 #[derive(Clone, Debug)]
 pub(super) struct Finding {
     case: Case,

@@ -119,7 +119,7 @@ impl Bench<'_> {
 
     /// Parts that the run has recorded; `None` where there is no record that can be resumed.
     fn parts(&self) -> Option<usize> {
-        // What is still being made has no name of a run.
+        // The directory of a run that is still being made begins with a dot.
         let is_run = |entry: &fs::DirEntry| !entry.file_name().as_encoded_bytes().starts_with(b".");
         let runs = fs::read_dir(&self.runs).ok()?.flatten().filter(is_run);
         let journals =

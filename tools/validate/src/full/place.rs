@@ -25,7 +25,7 @@ pub struct Spec {
     pub real: u64,
     /// The only bytes that it does not keep: where they begin, and their count.
     pub bad: Option<(u64, u64)>,
-    /// What its virtual drive is given goes into a file, since memory would not hold it.
+    /// Its virtual drive keeps its data in a file, since memory would not hold them.
     pub stored: bool,
     /// f3probe tries it too.
     pub probed: bool,
@@ -149,7 +149,7 @@ impl Place {
 pub fn full(place: &Place, binary: &Binary) -> Result<Turn> {
     let device = place.device.path().to_string_lossy().into_owned();
     let word = device.trim_start_matches("/dev/").to_owned();
-    // What f3 left there in the round before.
+    // The filesystem that f3 left there in the round before.
     let allow = "--allow=signature:ext4";
     let words = ["probe", "capacity", &device, "--full", "--write", "--consent", &word, allow];
     let began = Instant::now();

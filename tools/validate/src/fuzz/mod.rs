@@ -49,7 +49,7 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// What came of one target.
+/// Results of fuzzing one target.
 #[derive(Clone, Debug, Default)]
 struct Fuzzed {
     target: String,
@@ -62,11 +62,11 @@ struct Fuzzed {
     /// Inputs that are kept because each reaches something of its own.
     kept: u64,
     peak_mb: u64,
-    /// What the process died of.
+    /// Cause of the process's death.
     fault: Option<String>,
 }
 
-/// What libFuzzer said at the end of a round.
+/// Figures that libFuzzer printed at the end of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Said {
     executed: u64,
@@ -186,7 +186,7 @@ fn one_round(program: &Path, target: &str, runs: u64) -> Result<(Said, Option<St
     Ok((said(&log), fault))
 }
 
-/// What libFuzzer's log says at its end.
+/// Parses the figures at the end of libFuzzer's log.
 fn said(log: &str) -> Said {
     let number = |text: &str| text.split(['/', ' ']).next().and_then(|text| text.parse().ok());
     let last = |before: &str| {
@@ -203,7 +203,7 @@ fn said(log: &str) -> Said {
     }
 }
 
-/// What a process died of, in a line.
+/// Cause of a process's death, in a line.
 fn last_words(log: &str) -> String {
     let mut lines = log.lines().skip_while(|line| !line.contains("panicked at")).take(2);
     let mut words = String::new();

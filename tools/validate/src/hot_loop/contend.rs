@@ -12,7 +12,7 @@ use crate::children::{self, Cpu};
 use crate::engine::Engine;
 use crate::fio;
 
-/// What one run gave.
+/// Figures of one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Figures {
     /// I/Os a second in the measured window.
@@ -56,7 +56,7 @@ pub(super) struct Programs {
     pub(super) binary: Binary,
     /// fio's `t/io_uring`, if it takes part.
     pub(super) t_io_uring: Option<PathBuf>,
-    /// Where plans are put.
+    /// Directory of the plans.
     pub(super) dir: PathBuf,
 }
 
@@ -154,7 +154,7 @@ fn read(body: &Value, setting: Setting, length: Length) -> Result<Figures> {
     let run = test.pointer("/runs/0").context("no run was made")?;
     // Of a start-up, the program's own pages are all that is read.
     if !setting.direct() && length.has_ramp() {
-        // What the kernel charged to the process: the device's own count is everybody's.
+        // Share charged to this process by the kernel: the device's own count includes others.
         let share = number(test, "/proofs/reached/evidence/task_read_ratio")?;
         if share > COLD {
             bail!("{:.1}% of the reads were not in the page cache", 100.0 * share);
@@ -193,8 +193,9 @@ fn beside(
 /// Our offsets are drawn with replacement, and so are fio's when it keeps no map of what it has read.
 const NO_MAP: &str = "--norandommap";
 
-/// What fio is told in any case. `--randrepeat=0`: other offsets each time, as ours. `--invalidate=0`: or fio would empty the page cache first. A job
-/// is a process, as by fio's default; all its latencies are recorded, and `json+` prints them.
+/// Arguments of fio in any case. `--randrepeat=0`: other offsets each time, as ours. `--invalidate=0`: otherwise fio
+/// would empty the page cache first. A job is a process, as by fio's default; all its latencies are recorded, and
+/// `json+` prints them.
 pub(super) fn fio_arguments(
     engine: Engine,
     setting: Setting,

@@ -10,7 +10,7 @@ use super::setting::{Claim, Contender, Setting, USER_NS_AIM};
 use crate::engine::Engine;
 use crate::middle::{CONFIDENCE, Middle};
 
-/// What an interval says of a bound.
+/// Position of an interval relative to a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// All of it is on the right side.
@@ -59,7 +59,7 @@ impl Comparison {
     }
 }
 
-/// What one contender did in one setting.
+/// Results of one contender in one setting.
 #[derive(Clone, Debug)]
 pub(super) struct Standing {
     pub(super) setting: Setting,
@@ -118,7 +118,7 @@ impl Findings {
     }
 }
 
-/// Whose user CPU is aimed at.
+/// Contender that the aim for user CPU applies to.
 const AIMED: Contender = Contender::Drivescope(Engine::IoUring);
 
 /// The runs of one setting, by contender and round.

@@ -110,7 +110,7 @@ fn chosen(only: &[String]) -> Result<Vec<Setting>> {
     only.iter().map(|name| name.trim().parse()).collect()
 }
 
-/// What the settings read.
+/// Targets that the settings read.
 #[derive(Debug)]
 struct Places {
     cached: PathBuf,

@@ -1,4 +1,4 @@
-//! What is compared: places, depths, contenders, and what is claimed of them.
+//! Subjects of the comparison: places, depths, contenders, and the claims about them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use block::Bytes;
 use crate::engine::Engine;
 use crate::fio;
 
-/// What is read. All of it is memory, so that the time goes into the tester and the kernel.
+/// Target of the reads. All targets are in memory, so that the time goes into the tester and the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     /// A file in the page cache, through it.
@@ -38,8 +38,8 @@ impl Setting {
         Setting::new(Place::Zram, 1),
         Setting::new(Place::Loop, 32),
         Setting::new(Place::Loop, 1),
-        // What a read takes depends on which CPU the device's worker woke up on, by a factor of up to four, and
-        // for seconds at a time: programs can only be compared when that is the same for both.
+        // The time of a read depends on which CPU the device's worker woke up on, by a factor of up to four,
+        // and for seconds at a time: programs can only be compared when that is the same for both.
         Setting { place: Place::Loop, depth: 1, on_one_cpu: true },
     ];
 
@@ -57,9 +57,8 @@ impl Setting {
         self.place != Place::Cached
     }
 
-    /// What a round runs: each engine of ours; fio's same engine, tuned where there is something to
-    /// tune; and on the page cache, where the tester is all there is, also without tuning and as it
-    /// comes.
+    /// Contenders of a round: each engine of ours; fio's same engine, tuned where there is something to tune;
+    /// and on the page cache, where the tester is all there is, also without tuning and with fio's defaults.
     pub(super) fn contenders(&self, t_io_uring: bool) -> Vec<Contender> {
         let engines = || Engine::ALL.into_iter().filter(|engine| engine.has_depth(self.depth));
         let mut all: Vec<Contender> = engines().map(Contender::Drivescope).collect();

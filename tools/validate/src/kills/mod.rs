@@ -50,7 +50,7 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// What is killed.
+/// Target of the run that is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
     Virtual,
@@ -132,7 +132,7 @@ fn drivescope(bench: &Bench, arguments: &[String]) -> Command {
     command
 }
 
-/// What follows `"body":` in a printed document, unread: to parse it could hide a difference.
+/// Returns the text after `"body":` in a printed document, unparsed: parsing could hide a difference.
 fn body_text(json: &str) -> Result<&str> {
     let split = json.split_once("\"body\":");
     let (_, body) = split.context("a document has no body")?;

@@ -14,7 +14,7 @@ use super::life::{Class, Life, Moment};
 use super::{AGAIN, STEPS, Target, below, body_text, drivescope};
 use crate::binary::Binary;
 
-/// Where it all happens.
+/// The binary and the directories of the trials.
 #[derive(Clone, Debug)]
 pub(super) struct Bench {
     pub(super) binary: Binary,
@@ -24,7 +24,7 @@ pub(super) struct Bench {
     pub(super) runs: PathBuf,
 }
 
-/// What became of a run.
+/// Outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Outcome {
     /// Killed before it was recorded: `--resume` says that there is no run.
@@ -62,7 +62,7 @@ pub(super) struct Trial {
     /// Steps in the journal then, and after a second kill.
     pub(super) steps: (usize, usize),
     pub(super) outcome: Outcome,
-    /// What was wrong, if anything was.
+    /// The fault, if there was one.
     pub(super) fault: Option<String>,
 }
 
@@ -84,7 +84,7 @@ impl Trial {
     }
 }
 
-/// What does not hold: a fault of drivescope, not of this validation.
+/// Result of a check: an error is a fault of drivescope, not of this validation.
 type Checked = Result<(), String>;
 
 fn holds(is_so: bool, what: impl FnOnce() -> String) -> Checked {
@@ -142,7 +142,7 @@ impl Bench {
 impl Drop for Bench {
     fn drop(&mut self) {
         if let Some(work) = self.runs.parent() {
-            // What stays is in a directory for what nobody keeps.
+            // If this fails, the files stay in a scratch directory.
             let _ = fs::remove_dir_all(work);
         }
     }
@@ -161,7 +161,7 @@ pub(super) fn make(
     let (moment, at_ms) = loop {
         bench.clear()?;
         let moment = life.draw(class, dice);
-        // What was gone before its moment came was not killed: another of its class is drawn.
+        // A process that had ended before its moment was not killed: another moment of its class is drawn.
         if let Some(at_ms) = bench.kill(drivescope(bench, arguments), moment)? {
             break (moment, at_ms);
         }

@@ -17,7 +17,7 @@ pub(super) struct KernelIo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TesterIo {
     pub(super) offset_bytes: u64,
-    /// What the tester calls submission latency; `None` when it records none with this engine.
+    /// Submission latency, as the tester defines it; `None` if it records none with this engine.
     pub(super) slat_ns: Option<u64>,
     /// Completion latency.
     pub(super) clat_ns: u64,

@@ -65,7 +65,7 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// Who measures.
+/// Program that measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tester {
     Drivescope,
@@ -128,7 +128,7 @@ impl Spread {
     }
 }
 
-/// What one trial says.
+/// Results of one trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Trial {
     /// I/Os matched with the kernel's.
@@ -181,7 +181,7 @@ impl Trial {
     }
 }
 
-/// What all trials have in common.
+/// Facts common to all trials.
 struct Setup {
     rounds: u32,
     ios: u32,

@@ -76,7 +76,7 @@ pub(super) fn read(page: &[u8]) -> Result<Page<'_>> {
     Ok(Page { events, missed: commit & MISSED_EVENTS != 0 })
 }
 
-/// Where an event's fields lie, from its `format` file.
+/// Layout of an event's fields, from its `format` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Format {
     /// Number that events of this kind begin with.
@@ -207,7 +207,7 @@ mod tests {
         assert!(read.missed, "a loss must not go unnoticed");
     }
 
-    // What comes from outside may be cut anywhere: an error, never a panic or a made-up event.
+    // Input from outside may be cut anywhere: an error, never a panic or a made-up event.
     #[test]
     fn a_page_cut_anywhere_is_refused() {
         let words = [head(2, 100), 7, 8, head(0, 10), 8, 9, head(TIME_EXTEND, 5), 1, head(1, 2), 7];

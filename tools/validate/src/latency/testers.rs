@@ -36,10 +36,10 @@ impl Testers {
         }
     }
 
-    /// What the last trial of `case` recorded.
+    /// Reads the I/Os that the last trial of `case` recorded.
     ///
     /// # Errors
-    /// Names the file.
+    /// Returns an error that names the file.
     pub(super) fn recorded(&self, case: &Case) -> Result<Vec<TesterIo>> {
         let text = |path: &Path| {
             fs::read_to_string(path).with_context(|| format!("{}: cannot be read", path.display()))

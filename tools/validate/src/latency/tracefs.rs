@@ -46,7 +46,7 @@ pub(crate) struct Event {
     pub(crate) sectors: u64,
 }
 
-/// What a trial left in the buffers.
+/// Events that a trial left in the buffers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Recording {
     pub(crate) events: Vec<Event>,

@@ -1,4 +1,4 @@
-//! What is said of a log, beside its truth.
+//! Answers about a log, compared with its truth.
 
 use anyhow::{Context as _, Result};
 use pts::judge::{Known, RuleName, Start, Text, judge, read};

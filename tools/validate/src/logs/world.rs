@@ -31,7 +31,7 @@ impl Noise {
     }
 }
 
-/// What the truth of a log is.
+/// True state of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Truth {
     /// At rest at its end, for three drive writes or more.
@@ -82,7 +82,7 @@ impl Log {
         let fresh = draw.log_between(1.2, 8.0);
         let mut course = Course::draw(kind, &mut draw).rates;
         let free_fills = over_provisioning + if is_purged { 1.0 } else { 0.0 };
-        // What was never written acts as spare space: until it is met, a purged drive's rate still falls a little.
+        // Unwritten space acts as spare space: until writes reach it, a purged drive's rate still falls a little.
         let gate_fills =
             if is_purged { 7.0_f64.max(1.2 * free_fills) } else { 1.1 * over_provisioning };
         if is_purged && kind.is_steady() && kind != Kind::FlatShort {
@@ -133,7 +133,7 @@ impl Log {
         let (mut place, mut time_s) = (0.0_f64, 0.0);
         while place < rates.len() as f64 {
             let factor = noise.next(draw);
-            // What the line writes: through the steps, each at its own rate.
+            // Bytes of the line: through the steps, each at its own rate.
             let (mut left_s, mut bytes) = (interval_s, 0.0);
             while left_s > 1e-9 && place < rates.len() as f64 {
                 let rate = factor * self.level * rates[place as usize] / end;

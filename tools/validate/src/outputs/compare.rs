@@ -61,7 +61,7 @@ fn read(dir: &Path) -> Result<BTreeMap<Key, PathBuf>> {
     Ok(found)
 }
 
-/// What is in a directory, in the order of names.
+/// Paths in a directory, in the order of names.
 fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(dir).with_context(|| format!("{}", dir.display()))?;
     let mut paths = entries
@@ -89,7 +89,7 @@ fn files(dir: &Path) -> Result<BTreeMap<String, PathBuf>> {
     Ok(found)
 }
 
-/// What differs in the records of one line; empty when nothing does.
+/// Differences between the records of one line; empty if there are none.
 fn difference(old: &Path, new: &Path, most: usize) -> Result<String> {
     let [old, new] = [files(old)?, files(new)?];
     let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();

@@ -22,7 +22,7 @@ const VALUES: [OfMoment; 3] = [
     (".hlog", "#[StartTime: ", |c| c.is_ascii_digit() || c == '.'),
 ];
 
-/// What is replaced in a text.
+/// Replacements to make in a text.
 #[derive(Clone, Debug, Default)]
 pub struct Masks {
     /// Words and what stands in their place; longer ones first.

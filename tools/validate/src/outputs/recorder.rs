@@ -173,7 +173,7 @@ fn listing(dir: &Path) -> Result<BTreeMap<PathBuf, (u64, i64, i64, u64)>> {
     Ok(found)
 }
 
-/// What was made, changed or removed between two listings, as files of a record.
+/// Files made, changed or removed between two listings, as files of a record.
 fn changed(
     before: &BTreeMap<PathBuf, (u64, i64, i64, u64)>,
     now: &BTreeMap<PathBuf, (u64, i64, i64, u64)>,

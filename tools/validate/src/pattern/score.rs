@@ -1,4 +1,4 @@
-//! What is true of a virtual drive, and how the answers stand against it.
+//! Truth about a virtual drive's memory, and comparison of the answers with it.
 
 use anyhow::Result;
 use block::{Bytes, Nanos};
@@ -8,7 +8,7 @@ use stats::proportion_interval;
 
 use crate::sheet;
 
-/// What reading again is asked to keep to: five in a hundred.
+/// Share of errors that reading again is asked to keep to: five in a hundred.
 const ERROR: f64 = 0.05;
 /// The block that scattered reads take.
 const BLOCK: u64 = 4096;
@@ -20,7 +20,7 @@ struct Limits {
     surely_not: u64,
 }
 
-/// What a model says of memory for what was read.
+/// Amount of data read that a model's memory keeps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Truth {
     in_sequence: Limits,

@@ -65,10 +65,10 @@ impl Contest {
         format!("{}, {}", self.mode, if self.served { "served" } else { "virtual" })
     }
 
-    /// What is wrong: the verdict names another drive than the first, or none.
+    /// Describes the fault: the verdict names another drive than the first, or none.
     ///
     /// # Errors
-    /// When the body has not the form that it should.
+    /// Returns an error if the body does not have the expected form.
     pub fn fault(&self) -> Result<Option<String>> {
         let verdict = text(&self.body, "/verdict")?;
         let reason = text(&self.body, "/reason")?;

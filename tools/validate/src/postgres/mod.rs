@@ -31,7 +31,7 @@ use volume::{Counters, Volume};
 const SECONDS_MIN: u32 = 60;
 /// Room on the device for what is not the database: what the filesystem needs, and the first segments of the log.
 const ROOM: Bytes = Bytes::mib(448);
-/// What a unit of pgbench's scale takes: 100,000 rows.
+/// Size of a unit of pgbench's scale: 100,000 rows.
 const BYTES_OF_SCALE: Bytes = Bytes::mib(16);
 
 /// Options of `postgres`.
@@ -63,17 +63,17 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// What was recorded of one run of pgbench.
+/// Records of one run of pgbench.
 struct Run {
     /// Body of `trace record`.
     recorded: Value,
     /// Body of `trace analyze`.
     analysed: Value,
-    /// What pgbench said.
+    /// Output of pgbench.
     bench: String,
     /// The recording.
     file: PathBuf,
-    /// What the kernel counted on the device meanwhile.
+    /// The kernel's counts on the device meanwhile.
     counted: Counters,
 }
 
@@ -138,7 +138,7 @@ fn record(options: &Options, binary: &Binary, work: &Path, stop: &AtomicBool) ->
     let server = Server::start(&data, options.shared_buffers)?;
     server.fill(options.scale)?;
     server.stop()?;
-    // What was just written is in the page cache, which goes with the mount.
+    // The data just written is in the page cache, which goes with the mount.
     volume.mount_again()?;
     ensure!(!stop.load(Ordering::Relaxed), "stopped");
     let server = Server::start(&data, options.shared_buffers)?;
@@ -178,7 +178,7 @@ fn body(command: &mut Command) -> Result<(Value, String)> {
     Ok((document["body"].take(), said))
 }
 
-/// What is not as it should be.
+/// Describes each check that failed.
 fn faults(run: &Run) -> Result<Vec<String>> {
     let (recorded, analysed) = (&run.recorded, &run.analysed);
     let mut faults = Vec::new();

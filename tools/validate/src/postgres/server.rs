@@ -10,7 +10,7 @@ use super::volume::tool;
 
 /// The user that it runs as; it refuses to be root.
 const USER: &str = "postgres";
-/// Where Debian has the programs of each version.
+/// Debian's directory of the programs of each version.
 const VERSIONS: &str = "/usr/lib/postgresql";
 
 /// A running server. Stopped at once when dropped.
@@ -32,10 +32,10 @@ fn programs() -> Result<PathBuf> {
     Ok(Path::new(VERSIONS).join(newest.to_string()).join("bin"))
 }
 
-/// What `postgres --version` says.
+/// Returns the output of `postgres --version`.
 ///
 /// # Errors
-/// Without PostgreSQL.
+/// Returns an error if PostgreSQL is missing.
 pub fn version() -> Result<String> {
     tool(&programs()?.join("postgres").to_string_lossy(), &["--version"])
 }

@@ -18,7 +18,7 @@ pub struct Volume {
     is_mounted: bool,
 }
 
-/// What the kernel has counted on a device.
+/// The kernel's counts on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counters {
     /// Bytes read.
@@ -72,7 +72,7 @@ impl Volume {
         &self.device
     }
 
-    /// Where it is mounted.
+    /// Its mount point.
     pub fn point(&self) -> &Path {
         &self.point
     }
@@ -93,10 +93,10 @@ impl Volume {
         self.mount()
     }
 
-    /// What the kernel has counted so far.
+    /// The kernel's counts so far.
     ///
     /// # Errors
-    /// When sysfs does not tell.
+    /// Returns an error if sysfs does not give them.
     pub fn counters(&self) -> Result<Counters> {
         let name = self.device.file_name().unwrap_or_default();
         let text = read_trimmed(&Path::new("/sys/block").join(name).join("stat"))?;

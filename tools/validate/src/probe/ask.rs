@@ -13,12 +13,12 @@ use engine::{Bench, TargetBench};
 
 use super::drive::Subject;
 
-/// What a probing may take: the default of `--time-budget`.
+/// Time limit of a probe run: the default of `--time-budget`.
 pub const TIME: Nanos = Nanos::secs(30 * 60);
-/// What it may write: the default of `--write-budget`.
+/// Write limit of a probe run: the default of `--write-budget`.
 pub const WRITES: Bytes = Bytes::gib(16);
 
-/// What is asked of a drive.
+/// Questions about a drive.
 #[derive(Clone, Debug)]
 pub struct Questions {
     /// The probes, each at its defaults.
@@ -31,21 +31,21 @@ pub struct Questions {
     pub may_write: bool,
 }
 
-/// What was said of a drive.
+/// Answers about a drive.
 #[derive(Clone, Debug)]
 pub struct Said {
     /// The answers.
     pub findings: Vec<Finding>,
-    /// What ended the work early, that is no limit.
+    /// Reason for an early end, other than a limit.
     pub halted: Option<String>,
-    /// What it took of the drive.
+    /// Resources of the drive that it used.
     pub spent: Spent,
-    /// What it took of us.
+    /// Wall-clock time that it took.
     pub wall: Duration,
 }
 
 impl Said {
-    /// What was said of `name`.
+    /// The finding for `name`.
     pub fn of(&self, name: Name) -> Finding {
         let said = self.findings.iter().find(|finding| finding.name == name);
         said.cloned().unwrap_or_else(|| Finding::unknown(name, "nobody was asked"))
@@ -67,7 +67,7 @@ pub fn tasks(wanted: &[Name]) -> Vec<Task> {
     kept
 }
 
-/// What a probe may answer, and what it uses of earlier answers.
+/// Properties that a probe may answer, and those that it uses of earlier answers.
 fn answers_and_needs(task: &Task) -> (&'static [Name], &'static [Name]) {
     match task {
         // The erase block by writes, where reads do not show it.

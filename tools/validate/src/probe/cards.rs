@@ -17,7 +17,7 @@ const CARDS: [&str; 4] = ["sdcard-4m", "usb-8m", "usb-tlc", "card-3m"];
 /// Seeds of each: its own noise, and the order in which the probes ask.
 const SEEDS: u64 = 3;
 
-/// What was said of one card.
+/// Answers about one card.
 #[derive(Debug)]
 struct Look {
     card: &'static str,
@@ -27,8 +27,8 @@ struct Look {
 }
 
 impl Look {
-    /// What there is and was not found as it is, and what was found and is not there. Of what is not there nothing
-    /// has to be said.
+    /// Properties that exist and were not found right, and those that were found and do not exist. A property that
+    /// does not exist needs no answer.
     fn differs(&self) -> Vec<Name> {
         let wrong = |(name, truth): &&(Name, Option<u64>)| {
             let mark = Mark::of(&self.said.of(*name), *truth);
@@ -38,7 +38,7 @@ impl Look {
     }
 }
 
-/// What was said of all of them.
+/// Answers about all cards.
 #[derive(Debug)]
 pub(super) struct Cards(Vec<Look>);
 
@@ -62,7 +62,7 @@ pub(super) fn look(jobs: u16, stop: &AtomicBool) -> Result<Cards> {
 }
 
 impl Cards {
-    /// What is not as the truth: card, seed and property.
+    /// Lists the differences from the truth: card, seed and property.
     pub(super) fn shortfalls(&self) -> Vec<String> {
         let of = |look: &Look| {
             let names: Vec<String> = look.differs().into_iter().map(words).collect();

@@ -13,7 +13,7 @@ use workload::plan::Content;
 use workload::rng::Rng;
 use workload::script::{Access, Script};
 
-/// What is scored, in the order in which it is shown.
+/// Scored properties, in the order in which they are shown.
 pub const SCORED: [Name; 7] = [
     Name::EraseBlock,
     Name::Page,
@@ -28,7 +28,7 @@ pub const SCORED: [Name; 7] = [
 const SPIKE_PPM: u64 = 10_000;
 /// A spiked command takes so many times its usual time, in the mean.
 const SPIKE_TIMES: u64 = 10;
-/// Where the look-up of an erase block costs nothing, the noise is a multiple of this.
+/// Unit of the noise on a card whose look-up of an erase block costs nothing.
 const STEP_WITHOUT_LOOKUP_NS: u64 = 50_000;
 /// The read that is taken for typical.
 const TYPICAL: Bytes = Bytes::kib(4);
@@ -38,9 +38,9 @@ const TYPICAL_READS: u64 = 65;
 /// A drive and what is true of it.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// What `sim` opens.
+    /// Specification that `sim` opens.
     pub spec: String,
-    /// What is true; `None` is "there is no such thing".
+    /// True values; `None` if there is no such thing.
     pub truths: Vec<(Name, Option<u64>)>,
     /// True when all of its boundaries and kinds of pages are read in the same time.
     flat: bool,
@@ -81,7 +81,7 @@ impl Subject {
         ))
     }
 
-    /// What is true of `name`; `None` is "there is no such thing".
+    /// True value of `name`; `None` if there is no such thing.
     pub fn truth(&self, name: Name) -> Option<u64> {
         self.truths.iter().find(|(known, _)| *known == name).and_then(|(_, value)| *value)
     }
@@ -101,7 +101,7 @@ impl Subject {
     }
 }
 
-/// What a probe ought to say, of all that the drive's truth tells.
+/// Answers that a probe ought to give, as far as the drive's truth has them.
 fn truths(truth: &Truth, parameters: &Value) -> Vec<(Name, Option<u64>)> {
     let bytes = |value: Option<Bytes>| value.map(|Bytes(bytes)| bytes);
     let page = bytes(truth.page_bytes);

@@ -21,7 +21,7 @@ use crate::sheet;
 const TIMES_WITHIN: f64 = 0.1;
 /// How far rates of `-O` may in the median. Nothing is repeated there, so that one late reply shows in a row.
 const RATES_WITHIN: f64 = 0.1;
-/// What `import` has to find in the tables.
+/// Properties that `import` has to find in the tables.
 const IMPORTED: [Name; 4] =
     [Name::EraseBlock, Name::Page, Name::MultiPlanePage, Name::OpenAuLinear];
 /// Options of `-s`: 512 places of 16 KiB, two reads of each.
@@ -37,7 +37,7 @@ struct Both {
     ours: Made,
     /// Points of `-s`: offset in MiB and milliseconds, Debian's and ours.
     scatter: [Vec<(f64, f64)>; 2],
-    /// What `import` said of Debian's tables, beside the truth.
+    /// Findings of `import` in Debian's tables, beside the truth.
     imported: Vec<(Finding, Option<u64>)>,
 }
 
@@ -164,7 +164,7 @@ fn scatter(case: &Case, binary: &Binary, tester: Tester<'_>) -> Result<Vec<(f64,
     points.filter(|points| points.len() == PLACES).context("-s printed something else")
 }
 
-/// What `import flashbench` says of the tables in a file, beside the truth.
+/// Findings of `import flashbench` in the tables of a file, beside the truth.
 fn imported(binary: &Binary, case: &Case, tables: &Path) -> Result<Vec<(Finding, Option<u64>)>> {
     let truth = Subject::of(&format!("sim:{}", case.model))?;
     let output = binary
@@ -186,7 +186,7 @@ fn imported(binary: &Binary, case: &Case, tables: &Path) -> Result<Vec<(Finding,
 }
 
 impl Face {
-    /// What is not as it should be.
+    /// Describes each check that failed.
     pub(super) fn shortfalls(&self) -> Vec<String> {
         let of = |both: &Both| {
             let mut found = Vec::new();

@@ -62,7 +62,7 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// What is looked at.
+/// Section of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Section {
     /// Cards drawn from seeds
@@ -105,7 +105,7 @@ impl Options {
         if self.levels.is_empty() { LEVELS.to_vec() } else { self.levels.clone() }
     }
 
-    /// What is scored.
+    /// Properties that are scored.
     fn names(&self) -> Vec<Name> {
         let wanted = |name: &Name| {
             (self.only.is_empty() || self.only.contains(name)) && !self.give.contains(name)
@@ -145,7 +145,7 @@ fn size(text: &str) -> Result<Name, String> {
 /// One card at one level of noise.
 #[derive(Clone, Debug)]
 struct Card {
-    /// What `sim` opened.
+    /// Specification that `sim` opened.
     spec: String,
     answers: Vec<Answer>,
     said: Said,
@@ -237,7 +237,7 @@ fn drawn(options: &Options, stop: &AtomicBool) -> Result<Vec<Card>> {
 }
 
 impl Card {
-    /// What is wrong with it, on stderr, as soon as it is known.
+    /// Prints its wrong answers and its failure to stderr, as soon as they are known.
     fn tell(&self, at: usize, of: usize) {
         for answer in self.answers.iter().filter(|answer| answer.mark().is_wrong()) {
             eprintln!("{}\n  {}", self.spec, table::wrong(answer));

@@ -20,7 +20,7 @@ const SEEDS: u64 = 3;
 /// Size of the loop device.
 const LOOP: Bytes = Bytes::gib(1);
 
-/// What was said of one drive.
+/// Answers about one drive.
 #[derive(Debug)]
 struct Look {
     drive: String,
@@ -43,7 +43,7 @@ impl Look {
     }
 }
 
-/// What was said of all of them.
+/// Answers about all drives.
 #[derive(Debug)]
 pub(super) struct Plain {
     looks: Vec<Look>,
@@ -108,7 +108,7 @@ fn states(name: &str) -> Vec<&'static str> {
 }
 
 impl Plain {
-    /// What was claimed, and of which drive.
+    /// Lists the claims, with the drive of each.
     pub(super) fn shortfalls(&self) -> Vec<String> {
         let of = |look: &Look| {
             let claims: Vec<String> =

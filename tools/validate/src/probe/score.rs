@@ -21,7 +21,7 @@ pub fn unknown_max(level: f64) -> Option<f64> {
     }
 }
 
-/// What an answer is worth.
+/// Assessment of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
     /// The true value.
@@ -91,16 +91,16 @@ pub struct Answer {
     pub level: f64,
     /// Seed of the card.
     pub seed: u64,
-    /// What is true; `None` is "there is no such thing".
+    /// True value; `None` if there is no such thing.
     pub truth: Option<u64>,
     /// True when the card's times show it at all.
     pub carried: bool,
-    /// What was said.
+    /// The answer itself.
     pub said: Finding,
 }
 
 impl Answer {
-    /// What it is worth.
+    /// Its assessment.
     pub fn mark(&self) -> Mark {
         Mark::of(&self.said, self.truth)
     }
@@ -147,7 +147,7 @@ impl Score {
         proportion_interval(count, self.cards, CONFIDENCE)
     }
 
-    /// What is not as it has to be.
+    /// Lists the promises that it does not meet.
     pub fn shortfalls(&self) -> Vec<&'static str> {
         let mut found = Vec::new();
         if self.wrong().is_none_or(|share| share.high > WRONG_MAX) {
@@ -165,8 +165,8 @@ impl Score {
     }
 }
 
-/// What no chance excuses: shares that are surely greater than they may be, of which even the lower bound is beyond.
-/// For samples too small to promise anything.
+/// Lists shares that surely exceed their limits: even the lower bound is beyond. For samples too small to promise
+/// anything.
 #[cfg(test)]
 pub fn surely_broken(score: &Score) -> Vec<&'static str> {
     const SURE: f64 = 0.99;
@@ -184,7 +184,7 @@ pub fn surely_broken(score: &Score) -> Vec<&'static str> {
     found
 }
 
-/// What answers of one class say of their own confidence, and how many of them are right.
+/// Confidence that answers of one class state, and the share of them that is right.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
     /// Mean of the confidence that they state.

@@ -146,7 +146,7 @@ fn promised(score: &Score) -> String {
     format!("**no**: {}", shortfalls.join(", "))
 }
 
-/// What cannot be told on some cards, beside what can on the others.
+/// Scores of properties that some cards hide, beside those on the other cards.
 fn of_hidden(answers: &[Answer]) -> String {
     let mut rows = Vec::new();
     let mut keys: Vec<(Name, f64)> = answers.iter().map(|a| (a.said.name, a.level)).collect();
@@ -340,7 +340,7 @@ pub(super) fn value(name: Name, value: Option<u64>) -> String {
     }
 }
 
-/// What was said, with how sure it was.
+/// The answer, with its confidence.
 pub(super) fn said(said: &Finding) -> String {
     let sure = said.confidence.map_or(String::new(), |c| format!(" ({c:.4})"));
     match said.verdict {

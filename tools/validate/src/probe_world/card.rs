@@ -4,7 +4,7 @@
 #[derive(Clone, Debug)]
 pub(super) struct Zone {
     pub(super) bytes: u64,
-    /// What its reads take longer; 0 where reads do not show it.
+    /// Extra time of its reads; 0 where reads do not show it.
     pub(super) read_ns: u64,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Figures {
     pub(super) array_ns: Vec<u64>,
     pub(super) program_ns: Vec<u64>,
     pub(super) run: u64,
-    /// What the array read of each plane takes longer.
+    /// Extra time of the array read of each plane.
     pub(super) skew_ns: Vec<u64>,
     pub(super) page_gap_ns: u64,
     pub(super) group_gap_ns: u64,
@@ -63,7 +63,7 @@ pub(super) struct Figures {
 #[derive(Clone, Copy, Debug)]
 struct Open {
     unit: u64,
-    /// What was written in order since it was opened: from where, and up to where.
+    /// Range written in order since it was opened: beginning and end.
     from: u64,
     next: u64,
     random: bool,

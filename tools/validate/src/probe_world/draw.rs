@@ -18,7 +18,7 @@ pub(super) struct Drawn {
     pub(super) world: World,
     /// `card`, `ssd` or `disk`, with its state.
     pub(super) kind: &'static str,
-    /// What is true; `None` is "there is no such thing".
+    /// True values; `None` if there is no such thing.
     pub(super) truths: Vec<(Name, Option<u64>)>,
     /// True for a card whose reads show the boundaries of its units to an oracle that knows how it is drawn: it holds data,
     /// crossing a boundary costs something, and the unit is of a number up to 27 times a power of two.

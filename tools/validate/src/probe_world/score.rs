@@ -13,7 +13,7 @@ use crate::sheet;
 /// Greatest share of answers that may be wrong, of those that state 0.99 and more.
 const WRONG_MAX: f64 = 0.01;
 
-/// What an answer is worth.
+/// Assessment of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Mark {
     Right,

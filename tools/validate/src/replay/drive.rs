@@ -13,10 +13,10 @@ use workload::plan::Content;
 /// Slots of the one submitter: as many as there can be, so that the drive alone bounds what is outstanding.
 const SLOTS: u16 = u16::MAX;
 
-/// What a replay left.
+/// Results of a replay.
 pub(crate) struct Done {
     pub body: Body,
-    /// What another replay takes for the original's times.
+    /// Reference, which another replay uses as the original's times.
     pub reference: Vec<u8>,
 }
 

@@ -49,7 +49,7 @@ pub struct Options {
 pub(super) struct Workload {
     pub name: &'static str,
     file: &'static str,
-    /// What time is multiplied by.
+    /// Factor by which times are multiplied.
     pub factor: f64,
     /// How addresses go to a drive of 120 GB.
     fit: Fit,
@@ -105,7 +105,7 @@ impl Replayer {
     }
 }
 
-/// What a workload came to with one replayer.
+/// Results of a workload with one replayer.
 pub(super) struct Outcome {
     pub workload: &'static Workload,
     pub replayer: Replayer,
@@ -225,7 +225,7 @@ fn replayed(
     Replayer::ALL.map(outcome).into_iter().collect()
 }
 
-/// What did not come out as it did for the document.
+/// Lists the claims of the document that do not hold.
 fn faults(outcomes: &[Outcome]) -> Result<Vec<String>> {
     let mut faults = Vec::new();
     let mut claim = |holds: bool, what: &str| {

@@ -1,4 +1,4 @@
-//! Who issues the schedule's reads.
+//! Programs that issue the schedule's reads.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
@@ -17,7 +17,7 @@ use linux::target::{AnyTarget, OpenOptions, RealTarget};
 use super::schedule::Schedule;
 use crate::engine::Engine;
 
-/// What a peer may take for a schedule of some seconds before it is ended.
+/// Time limit of a peer for a schedule of some seconds.
 const LIMIT_S: u32 = 60;
 
 /// One of those that are compared.
@@ -59,7 +59,7 @@ impl Arm {
     }
 }
 
-/// What an arm tells of its run.
+/// Figures that an arm reports of its run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
     /// The schedule's first instant, on the monotonic clock.
@@ -70,7 +70,7 @@ pub(super) struct Told {
     pub ended: bool,
 }
 
-/// Where everybody finds what they need.
+/// Resources shared by all arms.
 pub(super) struct Ground<'a> {
     pub schedule: &'a Schedule,
     pub device: &'a Path,
@@ -207,7 +207,7 @@ impl Drop for Ground<'_> {
     }
 }
 
-/// What comes behind it is ended after [`LIMIT_S`].
+/// A `timeout` command, which ends the program named after it once [`LIMIT_S`] has passed.
 fn limited() -> Command {
     let mut command = Command::new("timeout");
     command.args(["--kill-after=5", &LIMIT_S.to_string()]);

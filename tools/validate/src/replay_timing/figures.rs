@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(unknown.early(), 3_999);
     }
 
-    // What was never issued must not pass for what was on time.
+    // Reads that were never issued must not pass for reads on time.
     #[test]
     fn reads_that_are_missing_are_counted_as_missing() {
         let schedule = schedule();

@@ -62,7 +62,7 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// What all rounds have in common.
+/// Facts common to all rounds.
 struct Setting {
     options: Options,
     seed: u64,

@@ -1,4 +1,4 @@
-//! What is to be read when: the same for all.
+//! Schedule of the reads, the same for all.
 
 use std::fmt::Write as _;
 
@@ -74,7 +74,7 @@ impl Schedule {
         text
     }
 
-    /// What btreplay reads, as one CPU's share, with each read in a bunch of its own: by default btrecord puts up to
+    /// Input of btreplay, as one CPU's share, with each read in a bunch of its own: by default btrecord puts up to
     /// eight that follow within 10 ms into one, which are then all issued at the time of the first.
     ///
     /// A header of version, first instant, count of bunches and count of packets; a bunch is its count of packets and its

@@ -45,7 +45,7 @@ fn ratios(runs: &[Run], waiting: Waiting, percent: f64) -> Option<Vec<f64>> {
     ours.iter().zip(&bare).map(of_round).collect()
 }
 
-/// What is wanted of this measurement.
+/// Checks the claims about this measurement.
 pub(super) fn claims(runs: &[Run]) -> Vec<Claim> {
     let mut claims = Vec::new();
     for (waiting, name) in PAIRS {

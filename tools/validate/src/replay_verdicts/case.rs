@@ -81,7 +81,7 @@ impl Case {
             starved: String::new(),
         };
         let shortest = case.shortest()?;
-        // What the drive can be given without falling behind, bursts among it, or 1.4 to 5 times what it can serve.
+        // Requests at a rate that the drive can serve, bursts included, or 1.4 to 5 times that.
         case.room = match planted {
             Limit::DriveLimited => 0.2 + 0.5 * case.rng.unit(),
             Limit::Faithful | Limit::ReplayerLimited => 4.0 * 5_f64.powf(case.rng.unit()),
@@ -163,7 +163,7 @@ impl Case {
         Ok(done.body)
     }
 
-    /// What was drawn, for the raw figures.
+    /// The drawn parameters, for the raw figures.
     pub fn line(&self) -> String {
         format!("{},{},{},{}", self.spec, self.ios.len(), self.slots, self.starved)
     }

@@ -45,14 +45,14 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// What is planted, and what it is called.
+/// Planted limits, and their names.
 const PLANTED: [(Limit, &str); 3] = [
     (Limit::ReplayerLimited, "starved submitter"),
     (Limit::DriveLimited, "slow drive"),
     (Limit::Faithful, "neither"),
 ];
 
-/// What was said of the cases of one sort: by verdict, how often.
+/// Verdicts on the cases of one sort: the count of each.
 type Said = [u64; 3];
 
 /// Judges all cases; false when one is judged wrongly.

@@ -38,7 +38,7 @@ const STARVED_US: (f64, f64) = (5.0, 30.0);
 /// The replay is under way when the device has seen so many reads of it.
 const UNDER_WAY: u64 = 20;
 
-/// Where the kernel's groups are.
+/// Directory of the kernel's control groups.
 const GROUPS: &str = "/sys/fs/cgroup";
 
 /// Why this machine cannot have these cases; `None` when it can.
@@ -52,7 +52,7 @@ pub(super) fn missing() -> Option<String> {
     Some(format!("{} is not there: cgroup v1 is needed", absent.display()))
 }
 
-/// What is needed for all cases.
+/// Resources for all cases.
 pub(super) struct Bench {
     binary: Binary,
     device: LoopOnNewFile,
@@ -103,10 +103,10 @@ impl Bench {
         Ok(Bench { binary: Binary::find()?, device, trace })
     }
 
-    /// What is said of the case that `seed` draws for `planted`: the verdict, why, and what was drawn.
+    /// Judges the case that `seed` draws for `planted`: the verdict, its reason, and the drawn parameters.
     ///
     /// # Errors
-    /// When it cannot be replayed.
+    /// Returns an error if it cannot be replayed.
     pub fn judged(&self, seed: u64, planted: Limit) -> Result<(Limit, String, String)> {
         let mut rng = Rng::for_path(seed, &[planted as u64, 0x7265_616c]);
         let per_s = 200.0 * 5_f64.powf(rng.unit());

@@ -86,7 +86,7 @@ impl Target for Starved {
 pub(super) struct StarvedDrive<'a> {
     inner: <VirtualTarget as Target>::Drive<'a>,
     cpu: Cpu,
-    /// What completed while the submitter was busy with its own.
+    /// Completions that arrived while the submitter was busy.
     seen: Vec<Completion>,
 }
 

@@ -1,4 +1,4 @@
-//! What FUSE adds: random reads of 4 KiB, one at a time, on a served drive and in virtual time.
+//! Overhead of FUSE: random reads of 4 KiB, one at a time, on a served drive and in virtual time.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -48,7 +48,7 @@ pub struct Cost {
     /// Mean latency that our mark sees in virtual time.
     pub virtual_ns: f64,
     pub rounds: Vec<Round>,
-    /// What the server says of its own lateness, over all rounds: p50, p99 and greatest.
+    /// Lateness that the server reports, over all rounds: p50, p99 and greatest.
     pub late_ns: [f64; 3],
 }
 

@@ -121,7 +121,7 @@ pub const CASES: [Case; 2] = [
     },
 ];
 
-/// What flashbench printed of a served drive.
+/// Output of flashbench on a served drive.
 #[derive(Debug)]
 pub struct Made {
     pub case: &'static Case,
@@ -151,7 +151,7 @@ impl Made {
         self.case.rates[which].iter().zip(&self.rates[which]).map(off).fold(0.0, f64::max)
     }
 
-    /// What crossing a boundary of this alignment costs, in nanoseconds.
+    /// Cost of crossing a boundary of this alignment, in nanoseconds.
     pub fn diff(&self, align: u64) -> f64 {
         let row = self.align.iter().find(|row| row.0 == align);
         row.map_or(f64::NAN, |(_, [pre, on, post])| on - (pre + post) / 2.0)
@@ -186,7 +186,7 @@ impl Made {
     }
 }
 
-/// What the package is called and which it is.
+/// Version of the flashbench package.
 pub fn version() -> String {
     let query = ["-W", "-f", "${Version}", "flashbench"];
     let output = Command::new("dpkg-query").args(query).output();
@@ -194,8 +194,8 @@ pub fn version() -> String {
     text.ok().filter(|v| !v.is_empty()).unwrap_or_else(|| "of unknown version".to_owned())
 }
 
-/// What runs flashbench's tests: gets its options, the drive and where the points of `-s` go, and gives what was
-/// printed.
+/// Runner of flashbench's tests: takes its options, the drive and the file for the points of `-s`, and returns
+/// the output.
 pub type Tester<'a> = &'a dyn Fn(&[String], &Path, &Path) -> Result<String>;
 
 /// Runs all of a case's tests with `tester`, each on a fresh drive.

@@ -1,4 +1,4 @@
-//! What was found, beside what must be found.
+//! Findings, and the bounds that they must keep.
 
 use std::fmt::Write as _;
 use std::fs;

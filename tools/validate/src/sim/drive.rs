@@ -27,7 +27,7 @@ pub(super) struct Drive {
     addresses: Addresses,
 }
 
-/// What a stretch of writes came to.
+/// Figures of a stretch of writes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Written {
     /// Bytes of the medium for each byte of the host, by the drive's own counters.
@@ -58,7 +58,7 @@ impl Drive {
         self.truth[key].as_f64().with_context(|| format!("the drive's truth has no {key}"))
     }
 
-    /// What the drive itself counted.
+    /// The drive's own counts.
     fn endurance(&self) -> Result<Endurance> {
         let snapshot = self.target.environment().snapshot();
         snapshot.endurance.context("the drive does not tell what it wrote")

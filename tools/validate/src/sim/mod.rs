@@ -11,7 +11,7 @@ mod reads;
 mod single_bit;
 mod speed;
 
-/// What virtual drives are held against.
+/// Oracles with which virtual drives are compared.
 #[path = "../../../../crates/sim/oracles/mod.rs"]
 pub(crate) mod oracles;
 
@@ -39,7 +39,7 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// What is looked at.
+/// Part of the validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// I/Os a second of one core, and memory; first, since memory that others gave back would not be seen to grow

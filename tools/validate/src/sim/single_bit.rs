@@ -11,7 +11,7 @@ const MODELS: [&str; 2] = ["sim:tlc-pslc", "sim:qlc-pslc"];
 const LOAD: Load = Load { op: Op::Write, block: 1 << 17, depth: 32 };
 /// Spans of time in which the rate is looked at.
 const SPAN_NS: u64 = 10_000_000;
-/// What is folded in the pause, as a share of the cache.
+/// Share of the cache that is folded in the pause.
 const FOLDED: f64 = 0.4;
 
 pub(super) fn check(claims: &mut Claims) -> Result<()> {

@@ -64,7 +64,7 @@ pub fn run(options: &Options) -> Result<bool> {
     );
     sheet::write(&out.join("stacks.md"), &page(&head, &cells, &left))?;
     fs::remove_dir_all(&work).with_context(|| format!("{}: stays", work.display()))?;
-    // What others do on the disk is in our counters too, and in none of these verdicts.
+    // I/O of other processes on the disk is in our counters too, and in none of these verdicts.
     Ok(!cells.iter().any(|c| [Worth::WrongProven, Worth::WrongRefuted].contains(&c.worth)))
 }
 
@@ -166,7 +166,7 @@ pub fn with_program(binary: &Binary) -> Result<std::ffi::OsString> {
     Ok(path)
 }
 
-/// Where the files of a directory lie on their disk: beginnings, and ends.
+/// Extents of a directory's files on their disk: beginnings, and ends.
 type Places = BTreeMap<u64, u64>;
 
 fn places(dir: &Path) -> Result<Places> {
@@ -200,7 +200,7 @@ pub fn extents(told: &str) -> Vec<(Range<u64>, Range<u64>)> {
     told.lines().filter_map(extent).collect()
 }
 
-/// What a recording has within these places.
+/// Bytes of a recording within these places.
 fn moved(recording: &Path, places: &Places) -> Result<Count> {
     let mut reader = Reader::open(recording)?;
     let (mut count, mut batch) = (Count::default(), Vec::new());

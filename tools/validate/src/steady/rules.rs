@@ -1,4 +1,4 @@
-//! What each rule says of a drive, and when.
+//! Answer of each rule about a drive, and its time.
 
 use stats::steady::fio::{self, Criterion, Limit, Settings, Version};
 use stats::steady::{Detector, Prior, Span as Told, Start, Verdict, snia};
@@ -10,7 +10,7 @@ use super::series::{Before, Case, SPANS_PER_FILL, Series};
 pub(super) struct Answer {
     /// Fills at which it accepted, and the rate that it gives, in bytes a second.
     pub(super) accepted: Option<(f64, f64)>,
-    /// What it calls the drive in the end.
+    /// State that it finally assigns to the drive.
     pub(super) named: &'static str,
 }
 
@@ -122,7 +122,7 @@ fn pts_by_time(clock: &Clock, minute_ns: f64) -> Answer {
 }
 
 fn fio_rule(settings: Settings, clock: &Clock, minute_ns: f64) -> Answer {
-    // What is a second here moves a whole drive's share of a second: so many times the IOPS.
+    // A second here moves the share of the drive that a whole drive moves in one: so many times the IOPS.
     const BLOCK: f64 = 4096.0;
     let intervals = clock.intervals(minute_ns / 60.0);
     let rates: Vec<u64> = intervals.iter().map(|(rate, _)| (rate / BLOCK) as u64).collect();
@@ -155,7 +155,7 @@ fn ours(case: &Case, series: &Series, spans_per_push: usize, tells: bool) -> Ans
             disturbed: false,
             idle_ns: 0,
         });
-        // What is measured ends when it is settled.
+        // The measurement ends when the verdict is settled.
         if detector.judgement().verdict != Verdict::NotYet {
             break;
         }

@@ -1,4 +1,4 @@
-//! What the answers of a rule are worth, over all drives.
+//! Quality of a rule's answers, over all drives.
 
 use stats::{ProportionInterval, median, proportion_interval};
 
@@ -59,7 +59,7 @@ impl Scored {
     }
 }
 
-/// What a rule came to.
+/// Results of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Score {
     pub(super) rule: &'static str,
@@ -125,7 +125,7 @@ impl Score {
         proportion_interval(self.off, self.accepted, 0.90)
     }
 
-    /// What was promised of our rule and does not hold.
+    /// Lists the promises of our rule that do not hold.
     pub(super) fn shortfalls(&self) -> Vec<String> {
         let mut found = Vec::new();
         if !self.is_promised {

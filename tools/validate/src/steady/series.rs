@@ -23,7 +23,7 @@ pub(super) const SPANS_PER_FILL: usize = 200;
 /// Fewest blocks of a die, so that one more or less is not a drive of its own.
 const BLOCKS_MIN: u64 = 40;
 
-/// Which addresses are written.
+/// Order of the addresses that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Load4k {
     /// Each drawn anew.
@@ -32,7 +32,7 @@ pub(super) enum Load4k {
     Passes,
 }
 
-/// What the drive went through before.
+/// Preparation of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
     Purge,
@@ -191,7 +191,7 @@ fn power_of_two_below(most: u64) -> u64 {
 pub(super) struct Span {
     pub(super) bytes: u64,
     pub(super) duration_ns: u64,
-    /// What the medium was written, as the drive tells it.
+    /// Bytes written to the medium, as the drive reports them.
     pub(super) media_bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a drive goes on doing, by its long run.
+//! Lasting behaviour of a drive, by its long run.
 
 use super::series::{SPANS_PER_FILL, Series};
 
@@ -9,7 +9,7 @@ pub(super) const MARGIN: f64 = 0.05;
 /// Half fills begin every so many spans: a twentieth of a fill.
 const STEP: usize = SPANS_PER_FILL / 20;
 
-/// What the long run does.
+/// Behaviour in the long run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Half fills stay.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::binary::text;
 
-/// What a conclusion is worth.
+/// Assessment of a conclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
     /// It decides, and it is so.
@@ -41,11 +41,11 @@ pub struct Scored {
     pub verdict: String,
     /// The value, or the statement where there is none.
     pub said: String,
-    /// What is true.
+    /// The truth.
     pub truth: String,
-    /// What it is worth.
+    /// Its assessment.
     pub mark: Mark,
-    /// What it says of its own sureness.
+    /// The confidence that it states.
     pub confidence: Option<f64>,
 }
 
@@ -85,7 +85,7 @@ impl Scored {
     }
 }
 
-/// What is true of `topic`: null where there is no such thing, `None` where no model has a word for it.
+/// The truth about `topic`: `Value::Null` if there is no such thing, `None` if no model has a word for it.
 fn truth(topic: &str, shown: &Value) -> Option<Value> {
     let truth = &shown["truth"];
     let kind = shown["kind"].as_str().unwrap_or_default();
@@ -117,7 +117,7 @@ fn truth(topic: &str, shown: &Value) -> Option<Value> {
         // Memory that writes must leave before they are complete takes none off the medium.
         "write_buffer" if writes_through(shown) => Value::Null,
         "write_buffer" => truth["write_buffer_bytes"].clone(),
-        // What lies behind a controller that serves one request at a time cannot be used at once.
+        // Dies behind a controller that serves one request at a time cannot be used at once.
         "parallelism" if kind == "card" => Value::Null,
         "parallelism" => truth["dies"].clone(),
         "over_provisioning" => truth["over_provisioning"].clone(),

@@ -45,7 +45,7 @@ impl Form {
         }
     }
 
-    /// What the form leaves open and a drawn file cannot settle.
+    /// Flags for details that the form leaves open and a drawn file cannot settle.
     pub(super) fn flags(self) -> &'static [&'static str] {
         &[]
     }

@@ -114,7 +114,7 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn new(path: PathBuf) -> Result<Scratch> {
-        // What a run that was killed has left.
+        // Leftovers of a run that was killed.
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).with_context(|| format!("{}: cannot be made", path.display()))?;
         Ok(Scratch(path))
@@ -201,7 +201,7 @@ fn found(stdout: &[u8], stderr: &[u8], rows: u64, name: &str) -> Result<()> {
     }
 }
 
-/// What a program held at most.
+/// Peak memory of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Peak {
     bytes: u64,

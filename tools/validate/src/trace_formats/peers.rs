@@ -80,7 +80,7 @@ fn installed(dir: &Path) -> Result<(PathBuf, String)> {
     Ok((python, versions))
 }
 
-/// What a program prints.
+/// Runs a program and returns its output.
 fn said(command: &mut Command) -> Result<String> {
     let output =
         command.output().with_context(|| format!("{}", command.get_program().display()))?;

@@ -16,7 +16,7 @@ use block::trace::record::Record;
 
 use crate::loop_device::{self, LoopDevice};
 
-/// Where tracefs is.
+/// Mount point of tracefs.
 const TRACING: &str = "/sys/kernel/tracing";
 /// Size of the device.
 const SIZE: Bytes = Bytes::mib(256);
@@ -172,7 +172,7 @@ fn drain(base: &Path, events: u64, stop: &AtomicBool) -> Result<()> {
             }
         }
         let mut at = 0;
-        // Where it lost events the kernel says so in a line of text.
+        // The kernel reports lost events in a line of text.
         if buffer[..have].starts_with(b"CPU:")
             && let Some(line) = buffer[..have].iter().position(|byte| *byte == b'\n')
         {

@@ -49,7 +49,7 @@ pub struct Options {
     out: Option<PathBuf>,
 }
 
-/// What is timed.
+/// Work that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Arm {
     /// blkparse, then btt, each with its time.

@@ -22,9 +22,9 @@ const EVENTS_PER_IO: u64 = 5;
 /// The files of one recording.
 #[derive(Debug)]
 pub(super) struct Recording {
-    /// What it is called in the table.
+    /// Its name in the table.
     pub(super) name: String,
-    /// What it is.
+    /// Its description.
     pub(super) what: String,
     /// The name that its files share: `BASE.blktrace.CPU`.
     pub(super) base: PathBuf,
@@ -32,7 +32,7 @@ pub(super) struct Recording {
     pub(super) events: u64,
 }
 
-/// What both ways say of one recording.
+/// Counts of btt and of drivescope for one recording.
 #[derive(Debug)]
 pub(super) struct Agreement {
     pub(super) name: String,

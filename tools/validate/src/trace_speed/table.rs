@@ -17,7 +17,7 @@ const END_TO_END: f64 = 8.0;
 /// How many times as fast as btt alone.
 const BTT_ALONE: f64 = 2.5;
 
-/// What the rounds say of one recording.
+/// Results of all rounds on one recording.
 #[derive(Debug)]
 pub(super) struct Finding {
     nth: usize,
