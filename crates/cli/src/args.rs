@@ -103,7 +103,7 @@ Examples:
 Exit codes: 0 done; 1 done, and a number was withdrawn or the answer is no;
 2 wrong use or environment; 3 refused for safety; 130 stopped by Ctrl-C.")]
 pub struct Cli {
-    /// What to do.
+    /// Subcommand.
     #[command(subcommand)]
     pub verb: Verb,
 }

@@ -121,7 +121,7 @@ fn facts(body: &Body) -> Vec<String> {
     facts
 }
 
-/// What reading again said of the drive's own cache.
+/// Result of the cache probe, in words.
 fn cache(found: &Found) -> String {
     let held = |held: &Held| match (held.served_bytes, held.not_served_bytes) {
         (Some(served), Some(not)) => {

@@ -32,7 +32,7 @@ pub struct Options {
     /// Seconds that a cold release build took, instead of making one
     #[arg(long)]
     release_build_s: Option<f64>,
-    /// What scripts/test wrote of its stages [default: target/test-logs/times]
+    /// Times of the stages of scripts/test [default: target/test-logs/times]
     #[arg(long)]
     stages: Option<PathBuf>,
     /// The program that is looked at [default: the one beside this]

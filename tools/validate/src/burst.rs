@@ -31,7 +31,7 @@ pub struct Options {
     /// Seeds of the drawn drives, such as 0..20 [default: 73000..74000]
     #[arg(long, value_parser = crate::probe::seeds)]
     seeds: Option<Range<u64>>,
-    /// Where the table goes [default: docs/validation; target/validate for trials of less than everything]
+    /// Output directory of the table [default: docs/validation; target/validate for trials of less than everything]
     #[arg(long)]
     out: Option<PathBuf>,
 }

@@ -58,7 +58,7 @@ pub struct Options {
     /// Root seed of all draws; another seed is a trial
     #[arg(long, default_value_t = SEED)]
     seed: u64,
-    /// Where the table goes [default: docs/validation; target/validate for trials]
+    /// Output directory of the table [default: docs/validation; target/validate for trials]
     #[arg(long)]
     out: Option<PathBuf>,
 }

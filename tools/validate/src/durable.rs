@@ -30,7 +30,7 @@ pub struct Options {
     /// Seconds of each load
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: u32,
-    /// Where the table goes
+    /// Output directory of the table
     #[arg(long, default_value = sheet::DOCS)]
     out: PathBuf,
 }

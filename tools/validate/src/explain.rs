@@ -33,7 +33,7 @@ pub struct Options {
     /// Only cases whose line or origin holds this text
     #[arg(long)]
     only: Option<String>,
-    /// Where the table goes [default: docs/validation; target/validate for trials of some cases]
+    /// Output directory of the table [default: docs/validation; target/validate for trials of some cases]
     #[arg(long)]
     out: Option<PathBuf>,
 }

@@ -25,7 +25,7 @@ pub struct Options {
     /// Only the first so many drives [default: all]
     #[arg(long)]
     drives: Option<usize>,
-    /// Where the table goes [default: docs/validation; target/validate for trials of less than all]
+    /// Output directory of the table [default: docs/validation; target/validate for trials of less than all]
     #[arg(long)]
     out: Option<PathBuf>,
 }

@@ -38,7 +38,7 @@ pub struct Options {
     /// Seconds of a step, of which there are 40
     #[arg(long, default_value_t = STEP_S, value_parser = clap::value_parser!(u32).range(1..=3_600))]
     step: u32,
-    /// Where the table goes [default: docs/validation; target/validate for trials with shorter steps]
+    /// Output directory of the table [default: docs/validation; target/validate for trials with shorter steps]
     #[arg(long)]
     out: Option<PathBuf>,
 }

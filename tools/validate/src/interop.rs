@@ -35,7 +35,7 @@ const TABLES: [(&str, &str); 3] = [
 /// Options of `interop`.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Where the table goes [default: docs/validation]
+    /// Output directory of the table [default: docs/validation]
     #[arg(long)]
     out: Option<PathBuf>,
 }

@@ -33,7 +33,7 @@ pub struct Options {
     /// First seed
     #[arg(long, default_value_t = 9_000_000)]
     first_seed: u64,
-    /// Where the table goes [default: docs/validation; target/validate for trials of fewer cases]
+    /// Output directory of the table [default: docs/validation; target/validate for trials of fewer cases]
     #[arg(long)]
     out: Option<PathBuf>,
 }

@@ -78,7 +78,7 @@ use clap::{Args, Parser, Subcommand};
 #[derive(Debug, Parser)]
 #[command(name = "scripts/validate", max_term_width = 80)]
 struct Cli {
-    /// Which validation; all of them, one after the other, when none is named
+    /// Validation to run; all of them, one after the other, when none is named
     #[command(subcommand)]
     name: Option<Name>,
 }
@@ -92,7 +92,7 @@ enum Name {
     FioParity(fio_parity::Options),
     /// fio's rule of steady state, run on a load that falls to nothing (fio, 35 minutes)
     FioSteady(fio_steady::Options),
-    /// What a read costs in our loop and in fio's (root, about 15 minutes)
+    /// Cost of a read in our loop and in fio's (root, about 15 minutes)
     Loop(hot_loop::Options),
     /// Recorded latency against the kernel's own (root and tracefs, minutes)
     Latency(latency::Options),
@@ -112,7 +112,7 @@ enum Name {
     MarkSteady(mark_steady::Options),
     /// How often a drive's cache is rightly told by reading again (minutes)
     Pattern(pattern::Options),
-    /// Where writes are said to become slow for good, on drives whose caches are known (a minute)
+    /// Knee of cached writes on drives whose caches are known (a minute)
     Burst(burst::Options),
     /// Fakes of twenty kinds and honest drives, asked for their size (an hour)
     Capacity(capacity::Options),
@@ -140,23 +140,23 @@ enum Name {
     Explain(explain::Options),
     /// Virtual drives served as files, tried with flashbench and fio (/dev/fuse, minutes)
     Serve(serve::Options),
-    /// What the probes say of drives whose truth is known (an hour)
+    /// Verdicts of the probes on drives whose truth is known (an hour)
     Probe(probe::Options),
-    /// What the probes say of drives of a model that shares no code with ours (hours)
+    /// Verdicts of the probes on drives of a model that shares no code with ours (hours)
     ProbeWorld(probe_world::Options),
-    /// What surveys conclude of drives whose truth is known (a quarter of an hour)
+    /// Conclusions of surveys on drives whose truth is known (a quarter of an hour)
     Survey(survey::Options),
     /// Two drives compared by two workloads, beside the published tables (a minute)
     Replay(replay::Options),
     /// When replayed requests reach the block layer (root and tracefs, minutes)
     ReplayTiming(replay_timing::Options),
-    /// Who was the limit of replays in which that was planted (minutes)
+    /// Limit of replays in which it was planted (minutes)
     ReplayVerdicts(replay_verdicts::Options),
     /// Virtual drives of flash against theory, at full size (half an hour, 3 GiB of memory)
     Sim(sim::Options),
     /// An article's 14,000 runs of diskspd, with its offsets and with right ones (minutes)
     Source003(source003::Options),
-    /// What building, testing, starting and running drivescope costs (ten minutes)
+    /// Cost of building, testing, starting and running drivescope (ten minutes)
     Budget(budget::Options),
     /// Rules of steady state on drives whose long run is known (hours)
     Steady(steady::Options),
@@ -180,7 +180,7 @@ enum Name {
     Stacks(stacks::Options),
     /// Filesystems and arrays ranked, here and on emulated drives (root and QEMU, half an hour)
     Filesystems(filesystems::Options),
-    /// What reading traces costs, in time and in memory (4 GB of disk, half an hour)
+    /// Cost of reading traces, in time and in memory (4 GB of disk, half an hour)
     TraceFormats(trace_formats::Options),
 }
 

@@ -47,7 +47,7 @@ pub struct Options {
     /// Seed of the moments [default: a fresh one, which is recorded]
     #[arg(long)]
     seed: Option<u64>,
-    /// Where the table goes [default: docs/validation; target/validate for trials of under 200 signals]
+    /// Output directory of the table [default: docs/validation; target/validate for trials of under 200 signals]
     #[arg(long)]
     out: Option<PathBuf>,
 }

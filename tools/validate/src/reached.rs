@@ -29,7 +29,7 @@ pub struct Options {
     /// the scenarios again
     #[arg(long, value_name = "FILE", conflicts_with = "scenario")]
     outcomes: Option<PathBuf>,
-    /// Where the table goes [default: docs/validation; target/validate with --scenario]
+    /// Output directory of the table [default: docs/validation; target/validate with --scenario]
     #[arg(long)]
     out: Option<PathBuf>,
 }

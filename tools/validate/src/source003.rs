@@ -39,7 +39,7 @@ pub struct Options {
     /// Runs of each load, of which the first is left out; another count is a trial
     #[arg(long, default_value_t = RUNS, value_parser = clap::value_parser!(u32).range(3..=1000))]
     runs: u32,
-    /// Where the table goes [default: docs/validation; target/validate for trials]
+    /// Output directory of the table [default: docs/validation; target/validate for trials]
     #[arg(long)]
     out: Option<PathBuf>,
 }

@@ -45,7 +45,7 @@ pub struct Options {
     /// Surveys at once
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
-    /// Where the table goes [default: docs/validation; target/validate for trials of less than everything]
+    /// Output directory of the table [default: docs/validation; target/validate for trials of less than everything]
     #[arg(long)]
     out: Option<PathBuf>,
 }

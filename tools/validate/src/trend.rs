@@ -31,7 +31,7 @@ pub struct Options {
     /// Histories for each line; another count is a trial
     #[arg(long, default_value_t = HISTORIES)]
     histories: usize,
-    /// Where the table goes [default: docs/validation; target/validate for trials]
+    /// Output directory of the table [default: docs/validation; target/validate for trials]
     #[arg(long)]
     out: Option<PathBuf>,
 }

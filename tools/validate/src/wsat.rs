@@ -46,7 +46,7 @@ pub struct Options {
     /// Lives at once; each takes 3 GiB of memory
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=64))]
     jobs: u8,
-    /// Where the table goes [default: docs/validation; target/validate for trials of another capacity]
+    /// Output directory of the table [default: docs/validation; target/validate for trials of another capacity]
     #[arg(long)]
     out: Option<PathBuf>,
 }

@@ -65,7 +65,7 @@ const FORMS: [Choice<Format>; 6] = [
 /// Kinds of files that have verbs of their own.
 #[derive(Debug, Subcommand)]
 pub enum ImportVerb {
-    /// What flashbench printed: the same verdicts as of a drive
+    /// Output of flashbench: the same verdicts as of a drive
     #[command(after_help = "\
 Examples:
   drivescope import flashbench align.txt

@@ -124,7 +124,7 @@ pub struct LoadArgs {
     /// Short runs on a small file: 256 MiB, 500 ms
     #[arg(long)]
     pub quick: bool,
-    /// Which tests
+    /// Tests to run
     #[arg(long, default_value = "default", conflicts_with = "tests", value_parser = one_of(&PROFILES))]
     pub profile: Profile,
     /// Tests in the familiar notation, such as SEQ1MQ8T1,RND4KQ32T16

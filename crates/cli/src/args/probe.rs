@@ -106,7 +106,7 @@ Examples:
   drivescope probe surface sim:hdd-7200
   drivescope probe surface /dev/sdb --plot surface.svg")]
     Surface(PlainArgs),
-    /// What the drive really holds; writes, and restores what it overwrote
+    /// Real capacity; writes, and restores what it overwrote
     Capacity(CapacityArgs),
     /// Speed classes of SD cards; writes
     #[command(after_help = "\

@@ -28,7 +28,7 @@ specification's verdict on steady state stands beside one that counts bytes.
 Exit codes: 0 done, and steady where that is asked; 1 done, and not steady;
 2 wrong use or environment; 3 refused for safety; 130 stopped by Ctrl-C.")]
 pub struct PtsArgs {
-    /// Which test
+    /// Test to run
     #[arg(required_unless_present = "resume", value_parser = one_of(&TESTS))]
     pub test: Option<NamedTests>,
     /// Block device, file, or virtual drive (sim:enterprise-28op)
@@ -63,7 +63,7 @@ pub struct PtsArgs {
     /// Most rounds; wsat ends by fills or time instead
     #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(5..=1000))]
     pub rounds_max: u32,
-    /// What ends rounds: pts, five rounds of the specification; bytes, windows of the range without drift;
+    /// Criterion that ends rounds: pts, five rounds of the specification; bytes, windows of the range without drift;
     /// or so many fills, such as 2fills, steady or not
     #[arg(long, value_name = "RULE", default_value = "pts", value_parser = rule)]
     pub until: Rule,

@@ -121,7 +121,7 @@ Examples:
         runs: Vec<String>,
         #[command(flatten)]
         place: PlaceArgs,
-        /// Where to; - for standard output; in fio's form also a directory, for
+        /// Output file; - for standard output; in fio's form also a directory, for
         /// a file per test
         #[arg(long, short, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(archive_file))]
         output: PathBuf,

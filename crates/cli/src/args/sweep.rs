@@ -46,10 +46,10 @@ pub struct SweepArgs {
     /// Vary each factor about the base, instead of all combinations
     #[arg(long, help_heading = "Sweep")]
     pub one_at_a_time: bool,
-    /// What is not varied, in the familiar notation
+    /// Load of the factors that are not varied, in the familiar notation
     #[arg(long, value_name = "TEST", default_value = "SEQ1MQ1T1", help_heading = "Sweep")]
     pub base: TestSpec,
-    /// What is done: read, write, or mix70 for 70% reads
+    /// Operation: read, write, or mix70 for 70% reads
     #[arg(long, value_name = "OP", default_value = "read", help_heading = "Sweep")]
     pub op: Direction,
     /// R/Avg of 20 runs above which a setting is unstable

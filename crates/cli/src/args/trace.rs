@@ -29,7 +29,7 @@ Examples:
   drivescope trace replay app.parquet sim:sata-a --mode timed
   drivescope trace compare app.parquet sim:sata-a sim:sata-b")]
 pub struct TraceArgs {
-    /// What to do with a trace.
+    /// Subcommand of trace.
     #[command(subcommand)]
     pub verb: TraceVerb,
 }
@@ -41,11 +41,11 @@ pub enum TraceVerb {
     Record(TraceRecordArgs),
     /// Read a trace of another tool's into a file of ours
     Import(TraceImportArgs),
-    /// What a trace says: phases, load, sizes, addresses, reuse
+    /// Describe a trace: phases, load, sizes, addresses, reuse
     Analyze(TraceAnalyzeArgs),
     /// Issue a trace to a drive, and say how faithfully
     Replay(TraceReplayArgs),
-    /// Which of two drives suits a trace
+    /// Compare two drives under a trace
     Compare(TraceCompareArgs),
     /// Write a trace as blktrace, fio or MSR Cambridge have it
     Export(TraceExportArgs),

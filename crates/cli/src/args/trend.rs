@@ -23,7 +23,7 @@ pub struct TrendArgs {
     /// Serial number, world-wide identifier, model, device, directory or virtual drive
     #[arg(value_name = "DRIVE", value_parser = named)]
     pub drive: String,
-    /// What moved by no more than this share has not changed
+    /// Changes of at most this percentage count as no change
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "2%")]
     pub margin: f64,
     #[command(flatten)]

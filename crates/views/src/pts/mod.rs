@@ -55,7 +55,7 @@ pub fn verdicts_so_far(standing: &Standing) -> String {
 /// Characters of a course in the progress.
 const SPARK_WIDTH: usize = 24;
 
-/// What a run will take.
+/// Estimate of a run's time and bytes.
 pub fn plan(estimate: &Estimate) -> Listing {
     let mut facts = Vec::new();
     let mut fact = |name: &str, text: String| facts.push((name.to_owned(), text));
@@ -192,7 +192,7 @@ fn of(table: &Table) -> report::Table {
     }
 }
 
-/// What the three rules say, and why.
+/// Verdicts of the three rules, with their reasons.
 fn verdicts_of(steady: &Steady, body: &Body) -> report::Table {
     let all = verdicts::of(body);
     let reason = |verdict: &verdicts::Verdict| {

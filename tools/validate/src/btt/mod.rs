@@ -46,7 +46,7 @@ pub struct Options {
     /// Keep recordings and both summaries under target/validate
     #[arg(long)]
     keep: bool,
-    /// Where the table goes [default: docs/validation; target/validate for trials]
+    /// Output directory of the table [default: docs/validation; target/validate for trials]
     #[arg(long)]
     out: Option<PathBuf>,
 }

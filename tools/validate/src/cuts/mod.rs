@@ -40,7 +40,7 @@ pub struct Options {
     /// The filesystem on it
     #[arg(long, value_name = "NAME", value_parser = format_of)]
     log_format: Option<Format>,
-    /// Where the table goes [default: docs/validation; target/validate for trials of under 70 cuts of
+    /// Output directory of the table [default: docs/validation; target/validate for trials of under 70 cuts of
     /// each filesystem]
     #[arg(long)]
     out: Option<PathBuf>,

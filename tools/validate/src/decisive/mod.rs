@@ -75,7 +75,7 @@ pub struct Options {
     /// Mark the real stacks alone; a trial
     #[arg(long)]
     real_alone: bool,
-    /// Where the table goes [default: docs/validation; target/validate for trials]
+    /// Output directory of the table [default: docs/validation; target/validate for trials]
     #[arg(long)]
     out: Option<PathBuf>,
 }

@@ -22,7 +22,7 @@ pub struct Options {
     /// Outcomes of the lab's scenarios rank-*, of the same commit, instead of running them again
     #[arg(long, value_name = "FILE")]
     outcomes: Option<PathBuf>,
-    /// Where the table goes
+    /// Output directory of the table
     #[arg(long, default_value = sheet::DOCS)]
     out: PathBuf,
 }

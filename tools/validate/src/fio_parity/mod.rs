@@ -52,7 +52,7 @@ pub struct Options {
     /// Seed of the orders [default: a fresh one, which is recorded]
     #[arg(long)]
     seed: Option<u64>,
-    /// Where the table goes [default: docs/validation; target/validate for trials: under 15 rounds
+    /// Output directory of the table [default: docs/validation; target/validate for trials: under 15 rounds
     /// or with --only]
     #[arg(long)]
     out: Option<std::path::PathBuf>,

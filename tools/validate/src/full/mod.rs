@@ -38,7 +38,7 @@ pub struct Options {
     /// Seed of the moments [default: a fresh one, which is recorded]
     #[arg(long)]
     seed: Option<u64>,
-    /// Where the table goes [default: docs/validation; target/validate for trials of under 50 kills or 6 rounds]
+    /// Output directory of the table [default: docs/validation; target/validate for trials of under 50 kills or 6 rounds]
     #[arg(long)]
     out: Option<PathBuf>,
 }

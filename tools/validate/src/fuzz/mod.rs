@@ -44,7 +44,7 @@ pub struct Options {
     /// Only this target; may be given several times
     #[arg(long, value_name = "NAME")]
     target: Vec<String>,
-    /// Where the table goes [default: docs/validation; target/validate for trials of fewer inputs]
+    /// Output directory of the table [default: docs/validation; target/validate for trials of fewer inputs]
     #[arg(long)]
     out: Option<PathBuf>,
 }

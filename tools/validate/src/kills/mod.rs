@@ -45,7 +45,7 @@ pub struct Options {
     /// Seed of the moments [default: a fresh one, which is recorded]
     #[arg(long)]
     seed: Option<u64>,
-    /// Where the table goes [default: docs/validation; target/validate for trials of under 200 kills]
+    /// Output directory of the table [default: docs/validation; target/validate for trials of under 200 kills]
     #[arg(long)]
     out: Option<PathBuf>,
 }

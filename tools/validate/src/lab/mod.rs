@@ -32,7 +32,7 @@ pub struct Options {
     /// drivescope, for the emulated machine [default: the static one that scripts/validate builds]
     #[arg(long)]
     program: Option<PathBuf>,
-    /// Where the table goes [default: docs/validation]
+    /// Output directory of the table [default: docs/validation]
     #[arg(long)]
     out: Option<PathBuf>,
 }

@@ -42,7 +42,7 @@ pub struct Options {
     /// Write each log to this directory too
     #[arg(long)]
     keep: Option<PathBuf>,
-    /// Where the table goes [default: docs/validation; target/validate for trials of under 3,000 logs or of seeds that were looked
+    /// Output directory of the table [default: docs/validation; target/validate for trials of under 3,000 logs or of seeds that were looked
     /// at before]
     #[arg(long)]
     out: Option<PathBuf>,

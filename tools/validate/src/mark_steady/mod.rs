@@ -37,7 +37,7 @@ pub struct Options {
     /// First seed; below 1,200,000,000 are those that the study was made with
     #[arg(long, default_value_t = FIRST_SEED_MIN)]
     first_seed: u64,
-    /// Where the table goes [default: docs/validation; target/validate for trials of under 200 tests or of seeds that were looked
+    /// Output directory of the table [default: docs/validation; target/validate for trials of under 200 tests or of seeds that were looked
     /// at before]
     #[arg(long)]
     out: Option<PathBuf>,

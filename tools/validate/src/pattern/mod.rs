@@ -35,7 +35,7 @@ pub struct Options {
     /// First seed
     #[arg(long, default_value_t = 1)]
     first_seed: u64,
-    /// Where the table goes [default: docs/validation; target/validate for trials of under 1000 seeds]
+    /// Output directory of the table [default: docs/validation; target/validate for trials of under 1000 seeds]
     #[arg(long)]
     out: Option<PathBuf>,
 }

@@ -58,7 +58,7 @@ pub struct Options {
     /// Keep the recording here
     #[arg(long, value_name = "FILE.parquet")]
     keep: Option<PathBuf>,
-    /// Where the table goes [default: docs/validation; target/validate for trials of under 60 s]
+    /// Output directory of the table [default: docs/validation; target/validate for trials of under 60 s]
     #[arg(long)]
     out: Option<PathBuf>,
 }

@@ -23,7 +23,7 @@ pub struct Options {
     /// Score the half that was looked at, and leave the other alone; the table is then a trial
     #[arg(long)]
     open: bool,
-    /// Where the table goes [default: docs/validation; target/validate for trials]
+    /// Output directory of the table [default: docs/validation; target/validate for trials]
     #[arg(long)]
     out: Option<PathBuf>,
 }

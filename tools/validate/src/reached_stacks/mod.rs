@@ -21,7 +21,7 @@ use crate::{reached, sheet};
 /// Options of `reached-stacks`.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Where the table goes
+    /// Output directory of the table
     #[arg(long, default_value = sheet::DOCS)]
     out: PathBuf,
 }

@@ -40,7 +40,7 @@ pub struct Options {
     /// Rounds, each with its own seed
     #[arg(long, default_value_t = ROUNDS, value_parser = clap::value_parser!(u64).range(1..=1000))]
     rounds: u64,
-    /// Where the table goes [default: docs/validation; target/validate for trials of fewer rounds]
+    /// Output directory of the table [default: docs/validation; target/validate for trials of fewer rounds]
     #[arg(long)]
     out: Option<PathBuf>,
 }

@@ -57,7 +57,7 @@ pub struct Options {
     /// Seed of schedule and orders [default: a fresh one, which is recorded]
     #[arg(long)]
     seed: Option<u64>,
-    /// Where the table goes [default: docs/validation; target/validate for less than 6 rounds of 20,000 reads]
+    /// Output directory of the table [default: docs/validation; target/validate for less than 6 rounds of 20,000 reads]
     #[arg(long)]
     out: Option<PathBuf>,
 }

@@ -40,7 +40,7 @@ pub struct Options {
     /// Cases of each sort on a real device, in real time
     #[arg(long, default_value_t = REAL, value_parser = clap::value_parser!(u64).range(0..=10_000))]
     real: u64,
-    /// Where the table goes [default: docs/validation; target/validate for trials of fewer cases]
+    /// Output directory of the table [default: docs/validation; target/validate for trials of fewer cases]
     #[arg(long)]
     out: Option<PathBuf>,
 }

@@ -28,7 +28,7 @@ pub struct Options {
     /// Rounds of fio and mark on each model
     #[arg(long, default_value_t = ROUNDS_MIN, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
-    /// Where the table goes [default: docs/validation; target/validate for trials of under 6 rounds]
+    /// Output directory of the table [default: docs/validation; target/validate for trials of under 6 rounds]
     #[arg(long)]
     out: Option<PathBuf>,
 }

@@ -34,7 +34,7 @@ pub struct Options {
     /// Only these parts
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Part>,
-    /// Where the table goes [default: docs/validation; target/validate for trials of less than everything]
+    /// Output directory of the table [default: docs/validation; target/validate for trials of less than everything]
     #[arg(long)]
     out: Option<PathBuf>,
 }

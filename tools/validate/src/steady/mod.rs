@@ -46,7 +46,7 @@ pub struct Options {
     /// Threads [default: as many as there are CPUs]
     #[arg(long)]
     threads: Option<usize>,
-    /// Where the table goes [default: docs/validation; target/validate for trials of under 1,000 drives or of seeds
+    /// Output directory of the table [default: docs/validation; target/validate for trials of under 1,000 drives or of seeds
     /// that were looked at before]
     #[arg(long)]
     out: Option<PathBuf>,

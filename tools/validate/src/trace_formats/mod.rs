@@ -46,7 +46,7 @@ pub struct Options {
     /// Rounds of rates
     #[arg(long, default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
-    /// Where the table goes [default: docs/validation; target/validate for trials with fewer rows or rounds]
+    /// Output directory of the table [default: docs/validation; target/validate for trials with fewer rows or rounds]
     #[arg(long)]
     out: Option<PathBuf>,
 }

@@ -81,7 +81,7 @@ pub struct PlayArgs {
     /// scaled: multiply idle times alone
     #[arg(long, help_heading = "Time")]
     pub idle_only: bool,
-    /// Which instant of an I/O is its time
+    /// Timestamp to replay by
     #[arg(long, default_value = "queue", help_heading = "Time", value_parser = one_of(&CLOCKS))]
     pub times: Clock,
     /// Leave out what arrived before this, since the trace's beginning
@@ -94,13 +94,13 @@ pub struct PlayArgs {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Time",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub loops: u32,
-    /// Where an address goes that the target does not have
+    /// Mapping of addresses beyond the end of the target
     #[arg(long, value_enum, default_value_t = MapName::Fit, help_heading = "Addresses")]
     pub map: MapName,
     /// How several address spaces of the trace lie on the target
     #[arg(long, default_value = "packed", help_heading = "Addresses", value_parser = one_of(&LAYOUTS))]
     pub layout: Layout,
-    /// Where an address space begins on the target, such as hda1=100GiB; once for each
+    /// Offset of an address space on the target, such as hda1=100GiB; once for each
     #[arg(long, value_name = "SPACE=OFFSET", help_heading = "Addresses", value_parser = part, conflicts_with = "layout")]
     pub space: Vec<(String, Bytes)>,
     /// Part of the target to use: LENGTH, OFFSET+LENGTH or all

@@ -11,20 +11,20 @@ pub struct ReadingArgs {
     /// spc, msr, fiu, systor, alibaba, tencent, k5cloud, vscsi, etw, wpa, disksim, ssdsim, mqsim or csv
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
-    /// What the columns of a table hold, such as time:us,op,offset:sectors,size:bytes,-,space, or by the names in
+    /// Columns of a table, such as time:us,op,offset:sectors,size:bytes,-,space, or by the names in
     /// its head, such as time:us=ts,op=rw,offset:bytes=off,size:bytes=len
     #[arg(long, value_name = "MAP")]
     pub columns: Option<Columns>,
-    /// What times count: ns, 100ns, us, ms or s
+    /// Unit of times: ns, 100ns, us, ms or s
     #[arg(long, value_name = "UNIT")]
     pub time_unit: Option<TimeUnit>,
-    /// Which of 0 and 1 is a read
+    /// Value of a read, 0 or 1
     #[arg(long, value_name = "0|1")]
     pub read_flag: Option<ReadFlag>,
     /// Names of the operations in a table, such as 2a=write,28=read,35=flush; - leaves one out
     #[arg(long, value_name = "WORD=OPERATION,…")]
     pub op: Option<Ops>,
-    /// What addresses and lengths count: bytes, or sectors of 512 bytes
+    /// Unit of addresses and lengths: bytes, or sectors of 512 bytes
     #[arg(long, value_name = "UNIT")]
     pub address_unit: Option<AddressUnit>,
     /// Address spaces: shared by files that name them alike, per-file, or one for all

@@ -29,7 +29,7 @@ pub struct TraceRecordArgs {
     /// Devices to record, disks or partitions; or directories or files on them
     #[arg(value_name = "DEVICE", required = true)]
     pub devices: Vec<PathBuf>,
-    /// Where the recording is kept; otherwise in this directory, under the device's name and the date
+    /// Output file; otherwise in this directory, under the device's name and the date
     #[arg(long, short, value_name = "FILE.parquet", value_parser = PathBufValueParser::new().try_map(trace_file))]
     pub output: Option<PathBuf>,
     /// Replace the file if it is there
@@ -53,7 +53,7 @@ pub struct TraceRecordArgs {
     /// Show no progress
     #[arg(long)]
     pub no_progress: bool,
-    /// What to record: the recording begins before it and ends with it
+    /// Command to record: the recording begins before it and ends with it
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
