@@ -5,6 +5,7 @@
 
 pub mod circles;
 pub mod documents;
+pub mod language;
 pub mod licences;
 pub mod packages;
 pub mod program;

@@ -26,7 +26,9 @@ pub fn faults(sources: &[Source], rule: fn(&Source) -> Vec<Fault>) -> Vec<Fault>
 }
 
 fn names_the_rules(source: &Source) -> bool {
-    source.path.starts_with("tools/repo-checks/") && source.path.ends_with("style.rs")
+    let names = ["style.rs", "language.rs"];
+    source.path.starts_with("tools/repo-checks/")
+        && names.iter().any(|name| source.path.ends_with(name))
 }
 
 fn is_rust(source: &Source) -> bool {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
+use drivescope_repo_checks::language;
 use drivescope_repo_checks::packages::packages;
 use drivescope_repo_checks::repository::{Source, sources};
 use drivescope_repo_checks::style::{self, Fault};
@@ -76,4 +77,9 @@ fn every_crate_says_in_a_line_what_it_is() {
         assert!(!words.is_empty() && !words.contains('\n'), "crates/{name}: {words:?}");
         assert!(words.chars().count() <= 120, "crates/{name}: too long: {words:?}");
     }
+}
+
+#[test]
+fn comments_name_the_thing() {
+    none(language::headless_comments);
 }
