@@ -1,12 +1,12 @@
-//! What holds of every trace, whatever it was read from.
+//! Invariants of every trace, regardless of its format.
 
 use trace::{BATCH, Io, Source, Stamp, TraceError, TraceInfo};
 
-/// What came of reading a trace to its end.
+/// Result of reading a trace to its end.
 pub struct Read {
     /// I/Os.
     pub ios: u64,
-    /// What is known of the whole.
+    /// Information about the whole trace.
     pub info: TraceInfo,
     /// The fault that ended it.
     pub error: Option<TraceError>,
@@ -40,7 +40,7 @@ pub fn read(source: &mut dyn Source) -> Read {
     Read { ios, info: source.info().clone(), error }
 }
 
-/// What holds of one I/O, and of two that follow each other.
+/// Checks the invariants of an I/O, and of it and the one before.
 fn one(io: &Io, last: Option<Io>) {
     if let Some(last) = last {
         assert!(last.arrival <= io.arrival, "{last:?} is before {io:?}");

@@ -15,7 +15,7 @@ use libfuzzer_sys::fuzz_target;
 use std::alloc::System;
 use target::Target;
 
-/// What the process may have allocated: a reader that takes a claim of the file for a size goes beyond it, and the
+/// Memory limit of the process: a reader that takes a claim of the file for a size goes beyond it, and the
 /// refusal ends the process. Windows, batches and tables of a reader are far below.
 const MEMORY_BYTES: usize = 256 << 20;
 

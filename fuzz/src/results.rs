@@ -1,4 +1,4 @@
-//! What reads the results and the command lines of other programs: a target for each form.
+//! Readers of the results and command lines of other programs: a target for each form.
 
 use std::collections::BTreeMap;
 

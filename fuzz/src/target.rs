@@ -84,7 +84,7 @@ fn container(data: &[u8]) {
     }
 }
 
-/// What a strict reading takes, a lenient one takes too; and only that one leaves out.
+/// A lenient reading accepts all that a strict one accepts; only the lenient one leaves rows out.
 fn strict_and_lenient(data: &[u8], options: &Options) {
     let strict = all(data, &Options { lenient: false, ..options.clone() });
     let lenient = all(data, &Options { lenient: true, ..options.clone() });

@@ -194,7 +194,7 @@ pub(crate) enum Lease {
 /// Whether anybody but this open file (with its duplicates) has the regular file open: takes a write lease on it
 /// (fcntl(2), `F_SETLEASE`) and gives it back at once.
 ///
-/// Who opens the file in that moment makes the kernel send a signal. It is `SIGURG`, which does nothing where nobody
+/// If another process opens the file in that moment, the kernel sends a signal. It is `SIGURG`, which does nothing where nobody
 /// handles it, rather than `SIGIO`, which ends the process.
 pub(crate) fn sole_user(file: &File) -> Lease {
     let call = |command, argument: libc::c_int| {

@@ -1,6 +1,6 @@
 //! The file operations that the record is made of: all of them, so that each can be made to fail.
 //!
-//! What the record relies on is what POSIX grants and Linux keeps: a rename within a directory is
+//! The record relies on these guarantees of POSIX and Linux: a rename within a directory is
 //! atomic; a file's bytes are durable after [`OutFile::sync`], its name after [`Files::sync_dir`] of the
 //! directory that holds it; and after a failed sync nothing is known of the bytes it was to save, also
 //! when a later sync succeeds (Linux marks the pages clean). So nobody here ever syncs again.

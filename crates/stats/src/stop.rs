@@ -1,7 +1,7 @@
 //! When to stop repeating, without fooling oneself by looking often.
 //!
-//! Whoever looks at a 95% interval after each run and stops once it is narrow stops too often when it
-//! is narrow by chance, and then it misses the median more often than 5% of the time. Here, looks are
+//! Stopping as soon as the 95% interval is narrow, after a look at each run, stops too often when it
+//! is narrow by chance; it then misses the median more often than 5% of the time. Here, looks are
 //! made at fixed counts of runs, and the 5% are spent on them in portions.
 
 use crate::interval::{self, OrderInterval};

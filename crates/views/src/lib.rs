@@ -1,7 +1,7 @@
 //! Results laid out for reading: an instrument's body becomes the report's sheets, tables, listings and charts.
 //!
-//! Which numbers stand where, and in which words, is decided here; how they look is the report's business, and where they
-//! are printed or written the program's.
+//! This crate chooses the numbers, their order and their words; `report` draws them, and the program prints or writes
+//! them.
 //!
 //! There is one module for each body, such as `mark`, `probe` or `replay`. [`reporting`] makes one document of any recorded run,
 //! for page, pictures, tables and plots; `plots` and its siblings are the charts.

@@ -7,7 +7,7 @@
 //! - The percentiles of reads and writes together weigh each thread once; the text of the original weighs the first as
 //!   often as there are threads.
 //!
-//! What the text calls MB/s counts 2^20 bytes, as in the original.
+//! The text's MB/s are 2^20 bytes per second, as in the original.
 
 mod text;
 mod xml;

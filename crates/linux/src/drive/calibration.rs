@@ -54,7 +54,7 @@ impl Calibration {
     /// [`crate::target::OpenOptions::pin_cpus`] has it.
     ///
     /// Where `/dev/null` cannot be opened or is something else, as in a bare chroot, or `engine` cannot
-    /// be had, it is a [`NullTarget`]: [`Calibration::through_kernel`] tells.
+    /// be had, it is a [`NullTarget`]; see [`Calibration::through_kernel`].
     pub fn new(engine: EngineKind, capacity: Bytes, cpus: Option<Vec<usize>>) -> Calibration {
         Calibration(match super::probe(engine).and_then(|()| nothing()) {
             Ok(file) => Way::Kernel(Opened::nothing(file, null::info(capacity), engine, cpus)),

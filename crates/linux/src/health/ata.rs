@@ -1,6 +1,6 @@
 //! Asking an ATA drive (ACS-4), directly or through a bridge that passes ATA commands on.
 //!
-//! What the standard defines is preferred: the device statistics log. SMART's attributes are each vendor's own; of
+//! The standard's device statistics log is preferred. SMART's attributes are each vendor's own; of
 //! them only those are taken for a fact that all vendors are known to agree on, and all are shown.
 
 mod attributes;

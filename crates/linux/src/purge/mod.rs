@@ -1,6 +1,6 @@
 //! Purging: emptying a drive as a whole, by what the drive or the kernel offers for it.
 //!
-//! What can be done is found out without changing anything ([`survey`]). Doing it takes the safety gate's permit,
+//! [`survey`] finds the available methods without changing anything. Doing it takes the safety gate's permit,
 //! whose file stays open for exclusive use all the while. Whether it was done is not taken from the drive's word
 //! alone: the same places are read before and afterwards ([`read_back`]).
 

@@ -23,7 +23,7 @@ pub enum TargetError {
     Permission {
         /// As the user named it.
         path: String,
-        /// What was asked.
+        /// Question to the kernel.
         what: &'static str,
         /// The way out.
         remedy: &'static str,
@@ -39,7 +39,7 @@ pub enum TargetError {
     NotStorage {
         /// As the user named it.
         path: String,
-        /// What it is.
+        /// Kind of file that it is.
         what: &'static str,
     },
     /// It holds nothing.
@@ -89,7 +89,7 @@ pub enum TargetError {
     Engine {
         /// As the user named it.
         path: String,
-        /// Which engine.
+        /// The engine.
         engine: EngineKind,
         /// The kernel's answer.
         source: io::Error,
@@ -101,7 +101,7 @@ pub enum TargetError {
     Io {
         /// As the user named it.
         path: String,
-        /// What was tried.
+        /// Action that failed.
         action: &'static str,
         /// The kernel's answer.
         source: io::Error,
@@ -182,7 +182,7 @@ pub(super) fn is_made_up(found: &rustix::fs::StatFs) -> bool {
     MAGICS.contains(&(found.f_type as u64 & 0xFFFF_FFFF))
 }
 
-/// What a user can do about an `error` of `engine`.
+/// Remedy for an `error` of `engine`.
 pub(crate) fn engine_remedy(engine: EngineKind, error: &io::Error) -> &'static str {
     match (engine, error.raw_os_error()) {
         (EngineKind::IoUring, Some(libc::EMFILE | libc::ENFILE)) => {

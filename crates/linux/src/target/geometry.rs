@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use super::error::{TargetError, is_made_up};
 
-/// What the memory and the place of a transfer are aligned to.
+/// Alignment of a transfer's memory and offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alignment {
     /// Of addresses in memory; a power of two.
@@ -23,7 +23,7 @@ pub struct Alignment {
 
 /// Smallest and, where nothing is known, only safe alignment of direct I/O.
 const SECTOR: u32 = 512;
-/// What every filesystem with 4 KiB blocks accepts; Btrfs asks for it and does not say so.
+/// Accepted by every filesystem with 4 KiB blocks; Btrfs requires it and does not report that.
 const FALLBACK: u32 = 4096;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ fn assumed_align(preferred: u32, page: u32) -> u32 {
     if block.is_power_of_two() { block } else { FALLBACK }
 }
 
-/// What the kernel says of memory and offsets in direct I/O (`STATX_DIOALIGN`, Linux 6.1); `None` where it does not,
+/// Alignment of memory and offsets in direct I/O by the kernel (`STATX_DIOALIGN`, Linux 6.1); `None` where it is not known,
 /// or where the question itself is not known (before 4.11) or denied by a filter.
 fn reported_align(file: &File) -> io::Result<Option<(u32, u32)>> {
     match statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
@@ -126,7 +126,7 @@ impl Geometry {
         Geometry { kind, capacity: Bytes(capacity), physical_block, alignment }
     }
 
-    /// What a descriptor tells of a drive; the rest is for the caller to add.
+    /// The part of a drive's description that its descriptor gives; the caller adds the rest.
     pub fn info(&self, name: &str) -> DriveInfo {
         DriveInfo {
             name: name.to_owned(),

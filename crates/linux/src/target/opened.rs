@@ -89,7 +89,7 @@ impl Opened {
         }
     }
 
-    /// What was kept so far.
+    /// Notes so far.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -2,7 +2,7 @@
 
 use block::EngineKind;
 
-/// What will be done to the target.
+/// Access to the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Access {
     /// Nothing but reads; needs only read permission.
@@ -17,7 +17,7 @@ pub enum Access {
 pub struct OpenOptions {
     /// How requests reach the kernel.
     pub engine: EngineKind,
-    /// What will be done.
+    /// Reads only, or writes.
     pub access: Access,
     /// Past the page cache (`O_DIRECT`); false is `--buffered`.
     pub direct: bool,

@@ -1,6 +1,6 @@
 //! fio: its command line and its job files, as far as they decide what is issued.
 //!
-//! What each option does was found by running fio 3.33 and looking at the addresses that it logs, since the manual
+//! The effect of each option was found by running fio 3.33 and looking at the addresses that it logs, since the manual
 //! leaves much of it open; docs/validation/explain.md holds the predictions against it.
 
 mod engine;

@@ -1,7 +1,7 @@
 //! ezFIO's sequence, so that its results can be compared: sequential fill, sequential and random reads, sequential
 //! writes, random fill, then mixes and writes by threads and block size.
 //!
-//! What is other than there: the range is written to its last byte; random writes go on until the drive is steady, not
+//! Differences from ezFIO: the range is written to its last byte; random writes go on until the drive is steady, not
 //! for two capacities, of which a seventh of the blocks is never reached; the drive is brought back to that state after
 //! sequential writes; megabytes are 10^6 bytes; reads and writes have response times of their own; and columns are
 //! named for what they hold.

@@ -1,6 +1,6 @@
 //! `cuts`: the power goes while drivescope works, and nothing that it reported as saved may be lost.
 //!
-//! What is cut and what is looked at is in the room `cuts`; here it is done at every flush mark of three
+//! The crate `cuts` makes the cuts and checks the result; here it is done at every flush mark of three
 //! filesystems, and counted.
 
 mod table;

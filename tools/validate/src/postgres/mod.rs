@@ -3,8 +3,8 @@
 //! `drivescope trace analyze` says what was recorded. Then two drives of which the better is known are compared by it, in
 //! virtual time and served to real replays.
 //!
-//! What is checked needs no knowledge of what is right: nothing is lost, every I/O completes, the writes that the database
-//! makes durable are there, and the kernel's own counters of the device tell the same reads and writes.
+//! The checks need no knowledge of the right result: nothing is lost, every I/O completes, the writes that the database
+//! makes durable are there, and the kernel's own counters of the device show the same reads and writes.
 
 mod drives;
 pub mod server;

@@ -1,6 +1,6 @@
 //! `probe-world`: the probes asked about drives of a second world, which shares no code with the drives of `sim`.
 //!
-//! What the probes say of drives that our own simulator draws shows that they fit that simulator. The models here
+//! Verdicts on drives that our own simulator draws show that the probes fit that simulator. The models here
 //! were written from what controllers are known to do, depend on `block` alone, and are drawn wider than anything sold.
 
 mod card;

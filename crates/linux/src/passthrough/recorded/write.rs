@@ -12,7 +12,7 @@ const LINE_BYTES: usize = 32;
 
 /// Passes commands on to another [`Commands`] and writes each with its answer, as soon as it is there.
 ///
-/// What cannot be written does not stop the commands; [`Recorder::finish`] tells of it. A recording holds what the
+/// A failed write does not stop the commands; [`Recorder::finish`] reports it. A recording holds what the
 /// drive says of itself, its serial number among it.
 pub struct Recorder<C, W> {
     inner: C,
