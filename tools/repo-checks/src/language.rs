@@ -18,7 +18,7 @@ pub fn headless_comments(source: &Source) -> Vec<Fault> {
     for (number, line) in source.lines() {
         let words =
             line.trim_start().strip_prefix("//").map(|rest| rest.trim_start_matches(['/', '!']));
-        let Some(words) = words.map(str::trim).filter(|words| !words.is_empty()) else {
+        let Some(words) = words.map(str::trim) else {
             begins = true;
             continue;
         };
@@ -47,13 +47,13 @@ mod tests {
             "/// What each run leaves.",
             "//! Whose it is",
             "    // Where it lies.",
-            "/// Record.\n///\n/// Who asks.",
+            "fn f()\n/// Who asks.",
         ] {
             assert_eq!(faults(bad), 1, "{bad}");
         }
         for good in [
             "/// Record of one run.",
-            "/// Offset of the block at\n/// Which it begins.",
+            "/// Record.\n///\n/// Where it is full, the first goes.",
             "/// Whatever",
             "// Which of them?",
         ] {
