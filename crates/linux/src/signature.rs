@@ -38,6 +38,10 @@ pub struct Signature {
     pub offset: Bytes,
 }
 
+/// Beginnings of kinds that are spoken with a vowel first, some of them letter by letter.
+const VOWEL_SOUNDS: [&str; 12] =
+    ["a", "e", "f2fs", "hfs", "hpfs", "i", "lvm", "mbr", "md", "ntfs", "o", "x"];
+
 impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.usage {
@@ -48,7 +52,7 @@ impl fmt::Display for Signature {
             Usage::Table => "partition table",
         };
         let article =
-            if self.kind.starts_with(['a', 'e', 'i', 'o', 'u', 'x']) { "an" } else { "a" };
+            if VOWEL_SOUNDS.iter().any(|sound| self.kind.starts_with(sound)) { "an" } else { "a" };
         write!(f, "{article} {} {what}", self.kind)
     }
 }
