@@ -155,7 +155,7 @@ fn where_nobody_knows_who_uses_a_device_nothing_is_written() {
         for line in &writing {
             let said = ["--write", &consent, "--no-progress", "--no-record"];
             let ran = without(hidden, &[line, &said[..]].concat());
-            ran.fails(3, &[device.dev(), "cannot be told", "no flag overrides this"]);
+            ran.fails(3, &[device.dev(), "is unknown", "no flag overrides this"]);
             assert!(fs::read(&device.image).unwrap() == before, "{}: {line:?}", hidden.name);
         }
     }

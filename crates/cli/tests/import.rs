@@ -208,7 +208,7 @@ fn what_was_imported_is_shown_and_compared() {
     run(["import", text, &runs]).exits(0).prints(&[
         "SEQ1M Q8T1",
         "175",
-        "as CrystalDiskMark tells",
+        "as CrystalDiskMark reports",
     ]);
     run(["runs", "show", "last", &runs]).exits(0).prints(&["drivescope import", "RND4K Q32T1"]);
     run(["runs", "list", &runs]).exits(0).prints(&["import", "CrystalDiskMark"]);

@@ -159,7 +159,7 @@ fn a_run_does_not_go_on_on_another_drive_or_after_foreign_writes() {
     }
     let as_it_was = hash(&device.image);
     let resumed = pts(&[&["--resume", "last"], &consent[..], &place].concat());
-    resumed.fails(3, &["begin anew"]);
+    resumed.fails(3, &["start again"]);
     assert_eq!(hash(&device.image), as_it_was, "it was written to");
 }
 
@@ -332,7 +332,7 @@ fn a_round_that_was_killed_goes_on_unless_others_wrote() {
         fs::OpenOptions::new().write(true).open(&device.path).unwrap().write_all(&data).unwrap();
     }
     let refused = run([&resume[..], &consent].concat());
-    refused.fails(3, &["were written to the drive since its last whole part", "begin anew"]);
+    refused.fails(3, &["were written to the drive since its last whole part", "start again"]);
 }
 
 /// Breaks when a rule's value is told in the unit of another's: fio's and ours are of I/Os a second, whatever is tracked.

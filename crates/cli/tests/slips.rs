@@ -73,9 +73,9 @@ fn cpus_are_numbers_and_ranges() {
     };
     wrong("9999", &["no CPU 9999 that this program may use", &first.to_string()]);
     wrong(&format!("{first}-9999"), &["that this program may use"]);
-    wrong("1-0", &["`1-0` is no CPU", "such as 0,2-3"]);
-    wrong("x", &["`x` is no CPU"]);
-    wrong("0,", &["`` is no CPU"]);
+    wrong("1-0", &["`1-0` is not a CPU", "such as 0,2-3"]);
+    wrong("x", &["`x` is not a CPU"]);
+    wrong("0,", &["`` is not a CPU"]);
     let quick = ["--tests=RND4KQ1T1", "--duration=20ms", "--warm-up=0", "--runs=1", "--no-record"];
     let range = format!("--cpus={first}-{first},{first}");
     let ran = run(["mark", "null:", &range].iter().chain(&quick));

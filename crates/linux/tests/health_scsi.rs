@@ -271,5 +271,5 @@ fn a_card_tells_what_the_kernel_shows() {
     let subject = disk(&machine, "mmcblk0", above, "mmc", &[]);
     let health = subject.health(Err("unused".to_owned()), Manner::default());
     assert_eq!((health.standing, health.life_used_percent), (Standing::NotTold, None));
-    assert!(health.missing["life_used_percent"].contains("SD card does not tell"));
+    assert!(health.missing["life_used_percent"].contains("SD card does not report"));
 }

@@ -147,7 +147,7 @@ fn a_fresh_card_has_one_band_and_no_zone() {
     assert!(value(&outcome, Name::CellBands).is_none());
     assert!(value(&outcome, Name::SlowZone).is_none());
     let why = &finding(&outcome, Name::CellBands).reason;
-    assert!(why.contains("do not tell"), "{why}");
+    assert!(why.contains("do not show"), "{why}");
 }
 
 // Breaks when a limit is taken for a failure, when something is read outside the region, or when a short time gives a

@@ -394,13 +394,13 @@ fn a_document_that_tells_of_no_run_is_refused() {
     for (schema, why) in [
         (
             "drivescope.devices/1",
-            "which tells of no run; those of form drivescope.mark/1, drivescope",
+            "which describes no run; those of form drivescope.mark/1, drivescope",
         ),
-        ("drivescope.marks/1", "which tells of no run"),
-        ("drivescope.mark", "which tells of no run"),
-        ("drivescope.mark/0", "which tells of no run"),
+        ("drivescope.marks/1", "which describes no run"),
+        ("drivescope.mark", "which describes no run"),
+        ("drivescope.mark/0", "which describes no run"),
         ("drivescope.mark/3", "import it with that one"),
-        ("drivescope.mark/99999999999999999999", "which tells of no run"),
+        ("drivescope.mark/99999999999999999999", "which describes no run"),
     ] {
         place.refuses(of(schema).as_bytes(), why);
     }

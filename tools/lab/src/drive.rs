@@ -41,11 +41,11 @@ impl TryFrom<String> for Size {
             "KiB" => 10,
             "MiB" => 20,
             "GiB" => 30,
-            _ => return Err(format!("{text:?} is no size: write 512KiB, 64MiB or 1GiB")),
+            _ => return Err(format!("{text:?} is not a size: write 512KiB, 64MiB or 1GiB")),
         };
-        let count: u64 = digits.parse().map_err(|_| format!("{text:?} is no size"))?;
+        let count: u64 = digits.parse().map_err(|_| format!("{text:?} is not a size"))?;
         let bytes = count.checked_shl(shift).filter(|b| b >> shift == count && *b > 0);
-        bytes.map(Size).ok_or_else(|| format!("{text:?} is no size that a drive can have"))
+        bytes.map(Size).ok_or_else(|| format!("{text:?} is not a size that a drive can have"))
     }
 }
 

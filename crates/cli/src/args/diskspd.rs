@@ -21,9 +21,8 @@ Not of diskspd:
       --engine=NAME        auto, io_uring, libaio or psync, in the place of -x
       --version            print which drivescope this is
 
-What the report is worth is told on stderr: whether the bytes reached the
-device, whether offsets were the ones meant, and whether this machine was the
-limit.
+Warnings about the report go to stderr: whether the bytes reached the device,
+whether offsets were the ones meant, and whether this machine was the limit.
 ";
 
 const EXAMPLES: &str = "\

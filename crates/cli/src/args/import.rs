@@ -23,11 +23,11 @@ Examples:
   drivescope compare last sim:sata-a            what was imported, and ours
   drivescope import flashbench align.txt        flashbench's tables, judged
 
-Files of one program become one recorded run: what they measured alike are
-runs of one test. Nothing of it is proven, and what a file does not tell is
-unknown. The form is found by what is in a file; fio's logs tell theirs by name
-(x_bw.1.log), and those that a JSON names, or that are called after its jobs,
-are found beside it; the latter are told.")]
+Files of one program become one recorded run; equal loads are runs of one test.
+Imported results have no proofs, and what a file does not contain is unknown.
+The format is detected from a file's content, that of fio's logs from the name
+(x_bw.1.log). Logs that a JSON names, or that are called after its jobs, are
+found beside it; drivescope lists the latter.")]
 pub struct ImportArgs {
     /// Tables of flashbench instead
     #[command(subcommand)]

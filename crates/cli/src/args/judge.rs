@@ -18,10 +18,10 @@ Examples:
   drivescope judge tkperf.xml --json
   drivescope judge result.json --whole-drive --over-provisioning 7%
 
-Read are fio's JSON (json, json+) and its logs of bandwidth, IOPS and latency,
-ezFIO's CSV files, TKperf's XML and diskspd's text. Logs that a JSON names,
-or that are called after its jobs, are found beside it; the latter are told.
-What a file does not tell has to be said: without the drive's capacity nothing
+Reads fio's JSON (json, json+) and its logs of bandwidth, IOPS and latency,
+ezFIO's CSV files, TKperf's XML and diskspd's text. Logs that a JSON names, or
+that are called after its jobs, are found beside it; drivescope lists the
+latter. Give what a file does not contain: without the drive's capacity nothing
 can be shown to be steady, since a fresh drive is as flat.
 
 Exit codes: 0 all were in a steady state; 1 one was not, or it cannot be shown;

@@ -47,7 +47,7 @@ Examples:
   drivescope runs import my-ssd.tar.gz
 
 A run is a directory of TOML, JSON, CSV and histogram files that can be read
-without drivescope; where they are, runs list tells. RUN is a run's id, the
+without drivescope; runs list shows their place. RUN is a run's id, the
 beginning of it, or last.")]
 pub struct RunsArgs {
     #[command(subcommand)]

@@ -68,7 +68,7 @@ Examples:
   drivescope show last --plot latency --width 120 --height 40
   drivescope show analysis.json             what `trace analyze --json` printed
 
-Plots fit 80 × 24; without colour, layers are told apart by their glyphs. A RUN
+Plots fit 80 × 24; without colour, each layer has glyphs of its own. A RUN
 is a run's id, the beginning of it, last, or a document that --json printed:
 of survey, mark, probe, purge, pts and trace.")]
 pub struct ShowArgs {

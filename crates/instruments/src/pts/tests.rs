@@ -378,7 +378,7 @@ fn written_by_itself(run: &Run, earlier: &Earlier, minute: Minute) -> u64 {
 
 fn written_since(run: &Run, what: &str) -> anyhow::Error {
     let id = &run.id;
-    let words = "its state is no longer that of the record; begin anew with a purge";
+    let words = "its state is no longer that of the record; start again with a purge";
     Refused(format!("{id}: {what}: {words}")).into()
 }
 

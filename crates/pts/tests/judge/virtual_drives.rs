@@ -179,7 +179,7 @@ fn what_is_missing_makes_it_unprovable() {
     };
     assert_eq!(judged(case, &known).steady.verdict, Verdict::Proven);
     for (known, word) in [
-        (Known { drive_bytes: None, ..known }, "how large the drive is"),
+        (Known { drive_bytes: None, ..known }, "the drive's size"),
         (Known { is_uniform: false, ..known }, "which addresses"),
     ] {
         let judged = judged(case, &known);

@@ -15,8 +15,8 @@ Examples:
   drivescope trace compare app.parquet sim:sata-a sim:sata-b
   drivescope trace compare app.parquet /dev/sdb /dev/sdc --reads-only --rounds 8
 
-Rounds are interleaved: A, B, B, A, … Exit code 1: the drives cannot be told
-apart by this trace.")]
+Rounds are interleaved: A, B, B, A, … Exit code 1: this trace does not
+distinguish the drives.")]
 pub struct TraceCompareArgs {
     /// The trace, of any format that `trace import` reads
     #[arg(value_name = "TRACE")]

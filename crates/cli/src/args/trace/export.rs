@@ -13,7 +13,7 @@ Examples:
   drivescope trace export app.parquet --to fio -o app.log
   fio --name=replay --read_iolog=app.log --replay_redirect=/dev/sdX
 
-What the format cannot hold is told, and counted where it can be counted.")]
+Data that the format cannot hold is reported, with counts where possible.")]
 pub struct TraceExportArgs {
     /// The trace, in any format that is known; several files of one trace
     #[arg(value_name = "TRACE", required = true)]

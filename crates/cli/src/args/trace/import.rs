@@ -20,12 +20,12 @@ Examples:
 
 The format is found by what is in the files, packed with gzip or zstd or not.
 What it leaves open (units, which number is a read, address spaces) is settled
-by evidence, which is told; or refused, with the flag that settles it.")]
+by evidence, which is printed; or refused, with the flag that settles it.")]
 pub struct TraceImportArgs {
     /// The files of one trace, of one format; - is standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Write the trace to this file; without, only tell what it is
+    /// Write the trace to this file; without it, only describe the trace
     #[arg(long, short, value_name = "OUT.parquet", value_parser = PathBufValueParser::new().try_map(trace_file))]
     pub output: Option<PathBuf>,
     /// Replace the file if it is there

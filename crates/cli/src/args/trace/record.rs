@@ -24,7 +24,7 @@ Examples:
 A directory or a file stands for the device that it lies on. The kernel's own
 tracer is read; nothing else has to be installed. It takes root. The recording
 goes on until COMMAND or the time has ended, or until Ctrl-C, which keeps what
-was recorded. What the kernel loses is counted and told.")]
+was recorded. Events that the kernel loses are counted and reported.")]
 pub struct TraceRecordArgs {
     /// Devices to record, disks or partitions; or directories or files on them
     #[arg(value_name = "DEVICE", required = true)]
