@@ -16,7 +16,7 @@ Examples:
   drivescope explain - --json < command.txt
   drivescope explain --plan job.fio > plan.toml; drivescope run plan.toml .
 
-Read are fio (command lines and job files), diskspd for Linux, dd, hdparm (its
+Reads fio (command lines and job files), diskspd for Linux, dd, hdparm (its
 timings) and KDiskMark's names of tests. Nothing is run, and no file is opened
 but a job file. Text in quotes is parted as a shell does it; variables and
 patterns stay as they are written.")]
