@@ -10,7 +10,7 @@ use crate::provenance::{self, Machine};
 
 /// Line in a table's file before the text written by hand, which is kept when the table is made again.
 pub const BY_HAND: &str =
-    "<!-- What follows is written by hand and kept when the table is made anew. -->";
+    "<!-- Written by hand from here on; kept when the table is made again. -->";
 
 /// Directory of tables.
 pub const DOCS: &str = "docs/validation";
