@@ -208,7 +208,7 @@ Examples:
   drivescope run nvme.toml /mnt/usb
 
 A plan holds for any target. Where it names no part (--span), run takes all of
-a device; mark takes the first GiB, unless told otherwise.")]
+a device; mark takes the first GiB by default.")]
 pub struct PlanArgs {
     #[command(flatten)]
     pub load: LoadArgs,

@@ -34,7 +34,7 @@ pub(crate) fn of_the_whole(plan: &Plan, executed: &Executed, context: &Context<'
             "resumed",
             target,
             format!(
-                "the first {} made before an interruption, and the rest after it: the drive rested meanwhile, and a test file lies where it was made anew",
+                "the first {} made before an interruption, and the rest after it: the drive rested meanwhile, and a test file may lie elsewhere",
                 if made == 1 { "run was".to_owned() } else { format!("{made} runs were") }
             ),
             Run::OneStretch,

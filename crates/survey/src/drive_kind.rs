@@ -110,8 +110,8 @@ fn sort(seen: &Seen<'_>) -> Result<(DriveSort, f64, &'static str, String), Strin
         return Ok((DriveSort::Ssd, 0.9, "probe", why));
     }
     Err(match queues(seen) {
-        Some(_) => "it does not turn and serves one request at a time, as cards, sticks and slow bridges do; how many \
-             of its units may be open, which tells them apart, is not known"
+        Some(_) => "it does not turn and serves one request at a time, as cards, sticks and slow bridges do; the number \
+             of units that it keeps open, which would distinguish them, is unknown"
             .to_owned(),
         None => "it does not turn, and whether it serves many requests at once is not known".to_owned(),
     })

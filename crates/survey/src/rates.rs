@@ -93,7 +93,7 @@ fn rate(topic: Topic, test: &Test, region: &str) -> Conclusion {
         let unit = if sequential { "MB/s" } else { "a second" };
         let statement = format!(
             "too few I/Os finished while it was measured: between 0 and {high} {unit}, {} in the middle; a mark of its own \
-             with --duration 30s tells more",
+             with --duration 30s shows more",
             rounded(quantity.value)
         );
         return Conclusion::unknown(topic, statement).seen("mark", proofs(test));

@@ -29,7 +29,7 @@ libaio, psync; of files and devices). LEVELS are values and ranges: 1..32
 doubles (1, 2, 4 ... 32), 1..9/4 adds (1, 5, 9). A bare time counts seconds.
 
 All levels of all factors meet, unless --one-at-a-time. Each block has one run
-of every setting, in an order drawn anew.
+of every setting, in a new random order.
 
 Exit codes: 0 done; 1 done, and a number was withdrawn.")]
 pub struct SweepArgs {

@@ -44,11 +44,11 @@ How:
   -Z BUFFERS   z writes zeros, r random bytes; s for buffers of writes that are
                not those of reads
 
-What is told:
+Report:
   -L           latencies
   -D[MS]       deviation of I/Os per second, over intervals [default: 1000]
   -R FORMAT    text or xml (of diskspd for Windows) [default: text]
-  -v           tell more on stderr
+  -v           print more on stderr
   -?, --help   print this
 ";
 

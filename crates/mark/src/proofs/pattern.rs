@@ -62,8 +62,8 @@ fn addresses(case: &Case<'_>) -> Proof {
             || {
                 let what = match case.phase.address {
                     _ if is_mixed(case.phase) => {
-                        let what = "nothing went outside the region; how often zones and sizes come is not held \
-                                    against what is expected of them";
+                        let what = "nothing went outside the region; how often zones and sizes come is not \
+                                    compared with the plan";
                         return Proof::new(Verdict::Unprovable, what);
                     }
                     Address::Sequential { .. } | Address::Onward { .. } => {

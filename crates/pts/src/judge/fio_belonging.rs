@@ -160,7 +160,7 @@ fn of_latencies(result: &Recorded, kind: Kind, logs: &[&Log]) -> Option<String> 
         if mean * FAR < least || mean > greatest * FAR {
             let us = |ns: f64| (ns / 1e3).round();
             return Some(format!(
-                "their windows have means of {} to {} us, and the JSON one of {} us",
+                "their windows have means of {} to {} µs, and the JSON one of {} µs",
                 us(least),
                 us(greatest),
                 us(mean)

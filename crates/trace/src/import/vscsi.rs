@@ -201,7 +201,7 @@ impl Records for Vscsi {
         }
         let ns = |us: u64| us.checked_mul(1_000);
         let arrival = ns(fields.time_us)
-            .ok_or_else(|| wrong(format!("{} us is not a time", fields.time_us)))?;
+            .ok_or_else(|| wrong(format!("{} µs is not a time", fields.time_us)))?;
         let completed =
             fields.response_us.map(|us| ns(us).and_then(|span| arrival.checked_add(span)));
         let completed = match completed {

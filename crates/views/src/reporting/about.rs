@@ -40,8 +40,8 @@ fn method(found: &ResultBody) -> &'static str {
         }
         ResultBody::Sweep(_) => {
             "One load was measured under many settings, each several times, in an order that is shuffled over all of \
-             them. A setting is usable when its runs lie close enough together, with an interval; which factors matter \
-             is told by an analysis of variance within the blocks. More: docs/method/sweep.md."
+             them. A setting is usable when its runs lie close enough together, with an interval; an analysis of \
+             variance within the blocks shows which factors matter. More: docs/method/sweep.md."
         }
         ResultBody::Probe(_) => {
             "What a flash device is made of shows in its access times. Each probe asks for single accesses, one after \

@@ -39,7 +39,7 @@ For all of them:
   -r, --random             -O and -f write erase blocks out of order
   -o, --out=FILE           where the points of -s go; one that is there is
                            written over [default: stdout]
-  -v, --verbose            tells more on stderr
+  -v, --verbose            prints more on stderr
   -h, --help               prints this
 ";
 
