@@ -52,13 +52,15 @@ pub fn headline(body: &Body) -> String {
     }
 }
 
-/// The first test whose number is shown, with its rates: `SEQ1M Q8T1 read 3360 MB/s, write 655 MB/s`.
+/// The first test whose number is shown, with its rates: `SEQ1M Q8T1 read 3360 MB/s, write 655 MB/s (provisional)`.
 pub fn first_rates(body: &Body) -> Option<String> {
     let mut shown = body.tests.iter().filter(|test| test.headline).peekable();
     let name = &shown.peek()?.name;
     let rate = |test: &Test| {
         let rate = number::value(&test.mb_s.quantity(Unit::MbPerS)?, RateUnit::Mb);
-        Some(format!("{} {rate} MB/s", test.op))
+        let is_open = body.imported.is_none() && test.reliability() == Reliability::Provisional;
+        let state = if is_open { " (provisional)" } else { "" };
+        Some(format!("{} {rate} MB/s{state}", test.op))
     };
     let rates: Vec<String> = shown.filter(|test| test.name == *name).filter_map(rate).collect();
     (!rates.is_empty()).then(|| format!("{name} {}", rates.join(", ")))
