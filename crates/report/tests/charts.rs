@@ -91,6 +91,14 @@ fn what_lies_beyond_is_counted_with_its_extreme() {
     for text in [plain(&chart, 80), svg(&chart, SMALL).unwrap()] {
         assert!(text.contains("▲ 7 above, up to 20.0 ms") && text.contains("one (1007)"), "{text}");
     }
+    // Beside a long title in fewer letters, rather than cut.
+    let mut long = chart.clone();
+    long.y = Axis::new(
+        "Access time of single reads after a pause of a second, each at a new place",
+        Unit::Ns,
+    );
+    let brief = svg(&long, SMALL).unwrap();
+    assert!(brief.contains("▲ 7 to 20.0 ms<") && !brief.contains("7 above"), "{brief}");
     let arrows = svg(&chart, SMALL).unwrap().matches("Z\" fill=\"#0072b2\"").count();
     assert_eq!(arrows, 7);
     let none = points(bulk);

@@ -243,6 +243,15 @@ impl<'a> Frame<'a> {
 
     /// Sentences about the values beyond the plot: one per direction and axis; empty if there are none.
     pub(super) fn beyond(&self, rate: RateUnit) -> Vec<String> {
+        self.beyond_in(rate, ["above, up to", "below, down to"])
+    }
+
+    /// The same in fewer letters, for narrow plots.
+    pub(super) fn beyond_in_brief(&self, rate: RateUnit) -> Vec<String> {
+        self.beyond_in(rate, ["to"; 2])
+    }
+
+    fn beyond_in(&self, rate: RateUnit, [up_to, down_to]: [&str; 2]) -> Vec<String> {
         let mut words = Vec::new();
         let mut beside = 0;
         for side in [Side::Left, Side::Right] {
@@ -257,11 +266,11 @@ impl<'a> Frame<'a> {
             let name = if self.y2.is_some() { format!("{}: ", axis.label) } else { String::new() };
             if let Some(highest) = above.iter().copied().reduce(f64::max) {
                 let highest = figure(highest, axis.unit, rate);
-                words.push(format!("▲ {name}{} above, up to {highest}", above.len()));
+                words.push(format!("▲ {name}{} {up_to} {highest}", above.len()));
             }
             if let Some(lowest) = below.iter().copied().reduce(f64::min) {
                 let lowest = figure(lowest, axis.unit, rate);
-                words.push(format!("▼ {name}{} below, down to {lowest}", below.len()));
+                words.push(format!("▼ {name}{} {down_to} {lowest}", below.len()));
             }
         }
         if beside > 0 {

@@ -327,7 +327,10 @@ impl Page<'_> {
             to -= bold_width(&right, size) + 30.0;
             self.bold((end, base), right, WORDS, Anchor::End, self.axis_ink(Side::Right));
         }
-        let beyond = self.frame.beyond(rate).join("   ");
+        let mut beyond = self.frame.beyond(rate).join("   ");
+        if width(&beyond, LABEL) > to - from {
+            beyond = self.frame.beyond_in_brief(rate).join("   ");
+        }
         let wide = width(&beyond, LABEL);
         from = from.max(to - wide);
         if !beyond.is_empty() {
