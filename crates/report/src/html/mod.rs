@@ -67,6 +67,8 @@ pub enum Block {
     Heading(String),
     /// Words.
     Paragraph(String),
+    /// A command, and the reason for it.
+    Command(String, String),
     /// Named facts.
     Facts(Facts),
     /// Numbers.

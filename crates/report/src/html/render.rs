@@ -55,6 +55,7 @@ mod tests {
             blocks: vec![
                 Block::Heading(words()),
                 Block::Paragraph(words()),
+                Block::Command(words(), words()),
                 Block::Facts(facts()),
                 Block::Table(table.clone()),
                 Block::Chart(Box::new(chart(HOSTILE))),

@@ -237,8 +237,10 @@ fn of_answers(answers: &Answers, style: Style) -> Vec<Block> {
     }
     for ToDo { erases, command, why } in &answers.advice {
         blocks.extend(erases.clone().map(Block::Paragraph));
-        let command = command.as_ref().map_or(String::new(), |command| format!("{command}: "));
-        blocks.push(Block::Paragraph(format!("{command}{why}")));
+        blocks.push(match command {
+            Some(command) => Block::Command(command.clone(), why.clone()),
+            None => Block::Paragraph(why.clone()),
+        });
     }
     blocks
 }

@@ -29,6 +29,11 @@ pub fn markdown<E>(
                 Block::Paragraph(words) => {
                     let _ = write!(text, "{}\n\n", inline(words));
                 }
+                Block::Command(command, why) => {
+                    let fence = fence(command);
+                    let command = block::text::harmless(command);
+                    let _ = write!(text, "{fence}sh\n{command}\n{fence}\n\n{}\n\n", inline(why));
+                }
                 Block::Facts(of) => facts(&mut text, of),
                 Block::Table(of) => table(&mut text, of),
                 Block::Chart(chart) => {
@@ -49,6 +54,12 @@ pub fn markdown<E>(
     }
     let _ = writeln!(text, "---\n\n{}", inline(&document.imprint));
     Ok(text)
+}
+
+/// Fence of a block of code, longer than any run of backticks in it.
+fn fence(code: &str) -> String {
+    let runs = code.split(|letter| letter != '`').map(str::len);
+    "`".repeat(runs.max().unwrap_or(0).max(2) + 1)
 }
 
 /// Words that Markdown takes for words. A drive states its own name.
