@@ -1,4 +1,4 @@
-//! Commands that are told to users, to be copied: refusals and remedies of every room hold such.
+//! Commands that users can copy from a message: refusals and remedies of every crate contain them.
 
 /// A word as a shell takes it: as it is where nothing in it means something to one, else in quotes.
 pub fn quoted(word: &str) -> String {

@@ -15,7 +15,7 @@ pub enum Op {
     Write,
     /// Make all completed writes durable; carries no address.
     Flush,
-    /// Tell the drive that a range holds nothing worth keeping (TRIM, UNMAP).
+    /// Mark a range as holding nothing worth keeping (TRIM, UNMAP).
     Discard,
 }
 
@@ -195,8 +195,8 @@ pub struct LaneSetup<'a> {
     /// Makes the content of a submitter's writes; `None` when the step does not write.
     pub payload: Option<&'a dyn Fn(u16) -> Box<dyn Payload>>,
     /// Most memory for the buffers of all submitters together. Where a buffer of the largest transfer for each slot
-    /// is more than this, they share what there is, and [`Drive::has_room`] tells when it is used up. What one
-    /// submitter cannot do without, two of the largest transfers, it always has.
+    /// is more than this, they share what there is, and [`Drive::has_room`] is false when it is used up. Each submitter
+    /// always has memory for two of the largest transfers, which it cannot do without.
     pub buffer_bytes_max: Bytes,
     /// How instants are waited for.
     pub waiting: Waiting,
@@ -261,7 +261,7 @@ pub trait Target {
     /// [`DriveError`] when the target cannot be opened or its resources cannot be had.
     fn open<'a>(&'a mut self, setup: &LaneSetup<'_>) -> Result<Vec<Self::Drive<'a>>, DriveError>;
 
-    /// As [`Target::open`], for whoever looks at what reads deliver ([`Drive::data`]). A target that keeps data
+    /// As [`Target::open`], for callers that look at the data of reads ([`Drive::data`]). A target that keeps data
     /// anyway need not do anything; one that only keeps time begins to keep what is written through such drives.
     ///
     /// # Errors
@@ -274,7 +274,7 @@ pub trait Target {
     }
 }
 
-/// A drive: serves requests and owns the clock. Nobody else sleeps or reads a monotonic clock.
+/// A drive: serves requests and owns the clock. Nothing else sleeps or reads a monotonic clock.
 pub trait Drive: Send {
     /// Called once, on the thread that will issue the requests, before the first one: the place to
     /// bind to that thread and to touch every buffer.
@@ -296,13 +296,13 @@ pub trait Drive: Send {
 
     /// True when there is memory for one more request with a transfer of `len`, besides those that were taken and
     /// have not completed. Always true for at least one request, and always where
-    /// [`LaneSetup::buffer_bytes_max`] is no limit.
+    /// [`LaneSetup::buffer_bytes_max`] does not limit it.
     fn has_room(&self, _len: Bytes) -> bool {
         true
     }
 
-    /// Tells which write will be submitted next, whatever is submitted before it that is none, so that
-    /// its content can be made while other requests are outstanding. A hint: a drive may ignore it, and
+    /// Announces the next write, whatever requests other than writes are submitted before it, so that its
+    /// content can be made while other requests are outstanding. A hint: a drive may ignore it, and
     /// the write may never come. Called between [`Drive::submit`] and [`Drive::wait_until`], again with
     /// the same write until it was submitted. `next.slot` means nothing yet.
     fn foresee(&mut self, _next: &Request) {}
@@ -319,8 +319,8 @@ pub trait Drive: Send {
     /// With nothing outstanding it returns at `until`. Returns the current instant.
     ///
     /// On a real drive a signal may end the wait early, with none, and so may, rarely, what the kernel does on the
-    /// thread's behalf, such as taking apart a ring that was closed before. Whoever waits for something looks whether
-    /// it has come, and waits again.
+    /// thread's behalf, such as taking apart a ring that was closed before. A caller that waits for something checks
+    /// whether it has come, and waits again.
     ///
     /// # Errors
     /// [`DriveError`] when the drive as a whole fails.

@@ -21,7 +21,7 @@ pub trait Environment {
     fn extents(&mut self) -> Option<Extents>;
 
     /// As [`Environment::extents`], of this part of the target, without what lies beyond the file's end; of all of it
-    /// where parts are not told apart.
+    /// where parts cannot be distinguished.
     fn extents_within(&mut self, _offset: Bytes, _length: Bytes) -> Option<Extents> {
         self.extents()
     }
@@ -66,11 +66,11 @@ pub struct Snapshot {
     /// and each minute at or above its warning temperature or its critical one.
     pub throttle_events: Option<u64>,
     /// Errors of the media that the leaf devices counted in their lives: what could not be read, or was damaged; left
-    /// out when none tells.
+    /// out when no device reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_errors: Option<u64>,
-    /// Links between the leaf devices and the host, nearest first, as the kernel tells their speed; left out when it tells
-    /// none.
+    /// Links between the leaf devices and the host, nearest first, with the speed that the kernel reports; left out when
+    /// it reports none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkState>,
     /// Wear that the drive itself counted; left out when it does not report any.
@@ -85,7 +85,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Links whose speed differs from that of an `earlier` snapshot, each as it was and as it is. None where one of
-    /// the two tells of more links than the other, for then it is not known which is which.
+    /// the two has more links than the other, because it is then not known which is which.
     pub fn changed_links<'a>(
         &'a self,
         earlier: &'a Snapshot,
@@ -300,7 +300,7 @@ pub struct Extents {
     pub inline_bytes: Bytes,
     /// Count of extents: the file's fragmentation.
     pub extents: u64,
-    /// Lowest and highest physical byte on the leaf, where the filesystem tells.
+    /// Lowest and highest physical byte on the leaf, where the filesystem reports them.
     pub physical_range: Option<(Bytes, Bytes)>,
     /// Why the layout is not known; then the sizes above are zero.
     pub unknown: Option<String>,

@@ -3,7 +3,7 @@
 //! The facts that most drives report are in [`Health`] under one name each, whatever protocol they come by; facts of
 //! one protocol alone are in its [`Detail`]. A fact that a drive does not report is `None`, with the reason in
 //! [`Health::missing`]. Findings are data too ([`Finding`]), made of the facts alone by [`Health::judge`]. A drive
-//! that does not judge itself is never called good: its [`Standing`] is *not told*.
+//! that does not judge itself is never called good: it is [`Standing::NotTold`].
 
 mod ata;
 mod change;
@@ -105,7 +105,7 @@ pub enum Detail {
     Mmc(MmcDetail),
     /// A model in virtual time.
     Virtual,
-    /// Nothing but what the kernel tells.
+    /// Only what the kernel reports.
     #[default]
     None,
 }
@@ -116,7 +116,7 @@ impl Health {
         self.standing == Standing::Bad || self.findings.iter().any(Finding::is_bad)
     }
 
-    /// A drive that has told nothing yet. Whoever fills it calls [`Health::complete`] at the end.
+    /// A drive that has not reported anything yet. Call [`Health::complete`] when all of it is filled in.
     pub fn of(device: &str) -> Health {
         Health {
             device: device.to_owned(),
@@ -187,7 +187,7 @@ impl Health {
         self
     }
 
-    /// Makes [`Health::findings`] and [`Health::standing`] anew, of the facts alone.
+    /// Makes [`Health::findings`] and [`Health::standing`] again, from the facts alone.
     pub fn judge(&mut self) {
         self.findings = findings::all(self);
         self.standing = findings::standing(self.says_good, &self.findings);

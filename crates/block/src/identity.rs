@@ -71,7 +71,7 @@ impl DriveIdentity {
         {
             return Some(format!("its filesystem was number {a:016x} and is {b:016x}"));
         }
-        // FAT, and whatever else keeps no number of its own, draws inodes anew at each mount.
+        // FAT, and others that do not store inode numbers, assign new ones at each mount.
         if self.filesystem_id.is_some()
             && let (Some(then), Some(now)) = (self.inode, now.inode)
             && then != now

@@ -1,8 +1,8 @@
-//! The domain page of drivescope: what an I/O is, what a drive is, and what stands around a drive.
+//! The domain types of drivescope: what an I/O is, what a drive is, and what surrounds a drive.
 //!
-//! Every other room speaks in these types. A measurement is a plan of [`Request`]s handed to a
+//! Every other crate uses these types. A measurement is a plan of [`Request`]s handed to a
 //! [`Drive`], which answers with [`Completion`]s; an [`Environment`] counts from outside what the
-//! drive claims from inside; a [`RunSink`] is told what happens while it happens.
+//! drive claims from inside; a [`RunSink`] receives events while they happen.
 //!
 //! Units: sizes and offsets are [`Bytes`], durations are [`Nanos`], instants are [`Time`] on the
 //! drive's own clock. None of them converts silently into another.

@@ -70,8 +70,8 @@ pub enum Event {
     },
 }
 
-/// Is told each [`Event`]. Implementations never block the measuring thread for long and never fail it:
-/// an error is kept and returned by whoever owns the sink.
+/// Receives each [`Event`]. Implementations never block the measuring thread for long and never fail it:
+/// the owner of the sink keeps an error and returns it.
 pub trait RunSink {
     /// Takes note of `event`.
     fn event(&mut self, event: &Event);
@@ -96,7 +96,7 @@ impl fmt::Debug for UnixNanos {
     }
 }
 
-/// Tells the date. Measurement never asks it; records and file names do.
+/// Returns the date. Measurement never uses it; records and file names do.
 pub trait WallClock {
     /// The date and time now.
     fn now(&self) -> UnixNanos;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 /// True of characters that are obeyed rather than shown: controls of terminals (C0, DEL, C1), those that change the
 /// direction of text (Unicode's bidirectional controls, UAX #9), separators of lines, and others without a shape of
-/// their own that hide or reorder what stands beside them.
+/// their own that hide or reorder the text beside them.
 pub fn is_hostile(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{180e}' | '\u{feff}')
@@ -51,7 +51,7 @@ pub fn escaped_json(json: &str) -> Cow<'_, str> {
 }
 
 /// `field` as a field of CSV (RFC 4180, section 2), in quotes where it needs them. Hostile characters are replaced, but
-/// for line feeds; and what a spreadsheet would take for a formula stands behind an apostrophe, as spreadsheets
+/// for line feeds; and an apostrophe precedes what a spreadsheet would take for a formula, as spreadsheets
 /// themselves write text (OWASP, CSV Injection).
 pub fn csv_field(field: &str) -> String {
     let text = replaced(field, |c| is_hostile(c) && c != '\n');

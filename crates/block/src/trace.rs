@@ -259,10 +259,10 @@ pub enum TraceNote {
     },
 }
 
-/// Is told what a tracer tells.
+/// Receives what a tracer reports.
 ///
-/// Events of one CPU come in the order of their time; events of several come interleaved, and by how much one may
-/// be late is the tracer's word. Notes may come before or after the events they speak of.
+/// Events of one CPU come in the order of their time; events of several come interleaved, and the tracer states by how
+/// much one may be late. Notes may come before or after the events they describe.
 pub trait TraceSink {
     /// Takes a batch of events.
     fn events(&mut self, events: &[TraceEvent]);

@@ -219,7 +219,7 @@ impl fmt::Display for Nanos {
 mod tests {
     use super::*;
 
-    // Breaks when a size in a message is one that nobody can compare, or is rounded where it is short.
+    // Breaks when sizes in messages cannot be compared, or one is rounded although it is short.
     #[test]
     fn sizes_of_messages_are_exact_where_that_is_short() {
         let told = [40 << 20, 82_410_376 << 10, 2_705_531_740, 0].map(|bytes| Bytes(bytes).human());

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// All that was read of an ATA drive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtaDetail {
-    /// State of power before anything else was asked; `None` when it does not tell.
+    /// Power state before any other command; `None` when the drive does not report it.
     pub power: Option<AtaPower>,
     /// Capabilities and settings; `None` when the drive could not be asked.
     pub capabilities: Option<AtaCapabilities>,
@@ -13,18 +13,18 @@ pub struct AtaDetail {
     pub attributes: Vec<AtaAttribute>,
     /// Device statistics (log 04h), which the standard defines.
     pub statistics: Vec<AtaStatistic>,
-    /// Sectors that were replaced: logical sectors by the statistics, or attribute 5; `None` when not told.
+    /// Sectors that were replaced: logical sectors by the statistics, or attribute 5; `None` when not reported.
     pub reallocated_sectors: Option<u64>,
-    /// Sectors that wait for being replaced: by the statistics, or attribute 197; `None` when not told.
+    /// Sectors that wait for being replaced: by the statistics, or attribute 197; `None` when not reported.
     pub pending_sectors: Option<u64>,
-    /// Errors of the link's checksum: by the statistics, or attribute 199; `None` when not told.
+    /// Errors of the link's checksum: by the statistics, or attribute 199; `None` when not reported.
     pub link_errors: Option<u64>,
 }
 
 /// Capabilities and settings of an ATA drive (IDENTIFY DEVICE).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtaCapabilities {
-    /// Whether and how fast it turns (IDENTIFY word 217); `None` when not told.
+    /// Whether and how fast it turns (IDENTIFY word 217); `None` when not reported.
     pub rotation: Option<Rotation>,
     /// SMART is there (IDENTIFY word 82 bit 0).
     pub has_smart: bool,
@@ -77,9 +77,9 @@ pub struct AtaSecurity {
     pub is_expired: bool,
     /// Enhanced erase is there (bit 5).
     pub can_erase_enhanced: bool,
-    /// Minutes that an erase takes (word 89); `None` when not told.
+    /// Minutes that an erase takes (word 89); `None` when not reported.
     pub erase_minutes: Option<u32>,
-    /// Minutes that an enhanced erase takes (word 90); `None` when not told.
+    /// Minutes that an enhanced erase takes (word 90); `None` when not reported.
     pub erase_enhanced_minutes: Option<u32>,
 }
 
@@ -108,17 +108,17 @@ pub struct AtaAttribute {
     pub value: u8,
     /// Least normalised value ever.
     pub worst: u8,
-    /// Value at or below which the attribute has failed; 0 for one that never fails; `None` when not told.
+    /// Value at or below which the attribute has failed; 0 for one that never fails; `None` when not reported.
     pub threshold: Option<u8>,
     /// The six bytes behind, as a number; vendors pack several into it.
     pub raw: u64,
-    /// True when failing it means that the drive will fail soon; otherwise it only tells of age.
+    /// True when failing it means that the drive will fail soon; otherwise it only shows its age.
     pub is_prefailure: bool,
-    /// How it stands to its threshold.
+    /// State relative to its threshold.
     pub state: AttributeState,
 }
 
-/// How an attribute stands to its threshold.
+/// State of an attribute relative to its threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttributeState {

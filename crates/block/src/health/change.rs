@@ -52,7 +52,7 @@ pub enum ChangeError {
         /// Now.
         after: String,
     },
-    /// Nothing tells whether they are of one drive.
+    /// Nothing shows whether they are of one drive.
     #[error(
         "{0} has no serial number: nothing shows that the earlier reading is of the same drive"
     )]
@@ -157,7 +157,7 @@ mod tests {
         health.complete("not told")
     }
 
-    // Were two drives compared as one, the wear of the one would be told of the other.
+    // Breaks when two drives are compared as one: the wear of one would be reported for the other.
     #[test]
     fn readings_of_two_drives_are_not_compared() {
         let now = drive(9);
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(same.counters[0].growth(), Some(0));
     }
 
-    // A drive that says nothing of itself is not good, whatever else it tells.
+    // A drive that does not judge itself is not good, whatever else it reports.
     #[test]
     fn only_a_drive_that_judges_itself_is_good() {
         assert_eq!(drive(0).standing, Standing::Good);

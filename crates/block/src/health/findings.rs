@@ -45,7 +45,7 @@ pub enum Standing {
     Attention,
     /// It has failed, or says that it will.
     Bad,
-    /// It does not judge itself, and nothing that it tells speaks against it. That is not good: it is not told.
+    /// It does not judge itself, and nothing that it reports speaks against it. That does not make it good.
     NotTold,
 }
 

@@ -15,7 +15,7 @@ pub struct MmcDetail {
     /// Month and year of its making, as the card states it (CID).
     pub date: Option<String>,
     /// Life used of areas of type A and B, in tenths as the card states it (EXT_CSD 268 and 269): 1 for up to 10%, 10
-    /// for up to 100%, 11 for more; `None` when not told.
+    /// for up to 100%, 11 for more; `None` when not reported.
     pub life_tenths: Option<[u8; 2]>,
     /// Remaining reserved blocks (EXT_CSD 267); `None` when not reported.
     pub pre_eol: Option<PreEol>,
@@ -27,7 +27,7 @@ pub struct MmcDetail {
 pub enum MmcKind {
     /// Soldered, with a count of its own life.
     Emmc,
-    /// A card that is put in; it tells nothing of its life.
+    /// A card that is put in; it does not report its life.
     Sd,
     /// Another.
     #[default]

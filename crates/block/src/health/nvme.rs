@@ -28,15 +28,15 @@ pub struct NvmeController {
     pub vendor_id: u16,
     /// Version of NVMe as major, minor, tertiary (bytes 83:80); zeros before NVMe 1.2.
     pub version: [u16; 3],
-    /// Capacity of all namespaces and what is not in one (TNVMCAP, bytes 295:280); `None` when it is not told.
+    /// Capacity of all namespaces and what is not in one (TNVMCAP, bytes 295:280); `None` when not reported.
     pub total_bytes: Option<Bytes>,
-    /// Capacity in no namespace (UNVMCAP, bytes 311:296); `None` when it is not told.
+    /// Capacity in no namespace (UNVMCAP, bytes 311:296); `None` when not reported.
     pub unallocated_bytes: Option<Bytes>,
     /// Most namespaces (NN, bytes 519:516).
     pub namespaces_max: u32,
-    /// Composite temperature from which it warns, in degrees Celsius (WCTEMP, bytes 267:266); `None` when not told.
+    /// Composite temperature from which it warns, in degrees Celsius (WCTEMP, bytes 267:266); `None` when not reported.
     pub temperature_warning_c: Option<i32>,
-    /// Composite temperature that is critical, in degrees Celsius (CCTEMP, bytes 269:268); `None` when not told.
+    /// Composite temperature that is critical, in degrees Celsius (CCTEMP, bytes 269:268); `None` when not reported.
     pub temperature_critical_c: Option<i32>,
     /// Security Send and Receive (OACS bit 0).
     pub can_security: bool,
@@ -96,7 +96,7 @@ pub struct NvmeNamespace {
     /// Type of end-to-end protection; 0 for none (DPS bits 2:0, byte 29).
     #[serde(default)]
     pub protection_type: u8,
-    /// Protection information stands at the beginning of the metadata (DPS bit 3).
+    /// Protection information is at the beginning of the metadata (DPS bit 3).
     #[serde(default)]
     pub is_protection_first: bool,
     /// Endurance group that it lies in; 0 for none (bytes 103:102).
@@ -134,13 +134,13 @@ pub struct NvmeSmart {
     /// Critical warning (byte 0): bit 0 spare, 1 temperature, 2 reliability, 3 read-only, 4 backup of the volatile
     /// memory, 5 persistent memory region.
     pub critical_warning: u8,
-    /// Composite temperature in kelvin (bytes 2:1); 0 when not told.
+    /// Composite temperature in kelvin (bytes 2:1); 0 when not reported.
     pub temperature_k: u16,
     /// Available spare in percent (byte 3).
     pub spare_percent: u8,
     /// Spare below which it warns, in percent (byte 4).
     pub spare_threshold_percent: u8,
-    /// Estimate of the life used in percent; 255 stands for all above (byte 5). Renewed once an hour of power.
+    /// Estimate of the life used in percent; 255 means 255 or more (byte 5). Updated once per hour of power.
     pub life_used_percent: u8,
     /// Data read in units of 1000 × 512 bytes, rounded up (bytes 47:32).
     pub data_units_read: u64,
@@ -191,19 +191,19 @@ pub struct NvmeEnduranceGroup {
     pub spare_threshold_percent: u8,
     /// Life used in percent (byte 5).
     pub life_used_percent: u8,
-    /// Bytes that may be written in its life (bytes 47:32); `None` when not told.
+    /// Bytes that may be written in its life (bytes 47:32); `None` when not reported.
     pub endurance_bytes: Option<Bytes>,
-    /// Bytes that hosts read (bytes 63:48); `None` when not told.
+    /// Bytes that hosts read (bytes 63:48); `None` when not reported.
     pub host_read_bytes: Option<Bytes>,
-    /// Bytes that hosts wrote (bytes 79:64); `None` when not told.
+    /// Bytes that hosts wrote (bytes 79:64); `None` when not reported.
     pub host_write_bytes: Option<Bytes>,
-    /// Bytes that its medium was programmed with (bytes 95:80); `None` when not told.
+    /// Bytes that its medium was programmed with (bytes 95:80); `None` when not reported.
     pub media_write_bytes: Option<Bytes>,
     /// Unrecovered data integrity errors (bytes 143:128).
     pub media_errors: u64,
 }
 
-/// OCP's SMART / health information (log page C0h). What a drive fills with ones is not told.
+/// OCP's SMART / health information (log page C0h). A field that a drive fills with ones is not reported.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NvmeOcp {
     /// Bytes that the medium was programmed with (bytes 15:0).
@@ -248,11 +248,11 @@ pub struct NvmeSanitize {
     pub state: NvmeSanitizeState,
     /// True when nothing was written since the last one that succeeded, or since the drive was made (SSTAT bit 8).
     pub is_unwritten_since: bool,
-    /// Seconds that overwriting would take (bytes 11:8); `None` when not told.
+    /// Seconds that overwriting would take (bytes 11:8); `None` when not reported.
     pub overwrite_seconds: Option<u32>,
-    /// Seconds that block erase would take (bytes 15:12); `None` when not told.
+    /// Seconds that block erase would take (bytes 15:12); `None` when not reported.
     pub block_seconds: Option<u32>,
-    /// Seconds that cryptographic erase would take (bytes 19:16); `None` when not told.
+    /// Seconds that cryptographic erase would take (bytes 19:16); `None` when not reported.
     pub crypto_seconds: Option<u32>,
 }
 

@@ -25,7 +25,7 @@ const V1_REVERSED: u32 = V1.swap_bytes();
 const V2_REVERSED: u32 = V2.swap_bytes();
 /// In the low half of an action: the first 8 bytes behind the header are a cgroup's number.
 const CGROUP: u64 = 1 << 8;
-/// Category of what is no event but a note.
+/// Category of a note, which is not an event.
 const NOTIFY: u64 = 1 << 10;
 /// Categories that say what is special about an I/O, and not, once more, which action it was.
 const TRAITS: u64 = 0x007f_ffff & !(1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 | NOTIFY | 1 << 14);
@@ -206,7 +206,7 @@ impl Record {
         self.note(self.behind_cgroup(pdu)).map_or(Told::Unknown, Told::Note)
     }
 
-    /// The event that the record tells of, as [`Record::told`]; `None` when it tells of none.
+    /// The event that the record describes, as in [`Record::told`]; `None` when it does not describe one.
     #[inline]
     pub fn event(&self, pdu: &[u8]) -> Option<TraceEvent> {
         let categories = self.action >> 16;
