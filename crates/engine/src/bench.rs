@@ -68,7 +68,7 @@ pub trait Bench {
     /// delivered, and whether it failed. Nothing is kept of them.
     ///
     /// # Errors
-    /// [`BenchError::Drive`] and [`BenchError::Interrupted`]; an access that fails is no error.
+    /// [`BenchError::Drive`] and [`BenchError::Interrupted`]; an access that fails is not an error.
     fn stream(
         &mut self,
         script: &Script,

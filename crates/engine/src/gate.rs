@@ -7,8 +7,8 @@ use block::Time;
 
 use crate::error::EngineError;
 
-/// Keeps lanes and counters in step: nobody starts before all are attached and the counters are read,
-/// and nobody waits for one that will never come.
+/// Keeps lanes and counters in step: no lane starts before all are attached and the counters are read,
+/// and no thread waits for a lane that will never come.
 pub(crate) struct Gate {
     state: Mutex<State>,
     changed: Condvar,

@@ -15,7 +15,7 @@ pub(crate) enum Word {
     Interval { at: Nanos, length: Nanos, ios: u64, bytes: Bytes },
 }
 
-/// How often a lane tells what it completed.
+/// Interval at which a lane reports what it completed.
 const TELL_EVERY: Nanos = Nanos::millis(100);
 
 /// Reasons to stop that all lanes of a step check: the user's wish, and a failure on another lane.
@@ -47,7 +47,7 @@ pub(crate) fn run<D: Drive>(
     let mut requests: Vec<Request> = Vec::with_capacity(slots);
     let mut done: Vec<Completion> = Vec::with_capacity(slots);
     let mut teller = Teller::new(start);
-    // With several submitters on one drive nobody knows whose write comes next.
+    // With several submitters on one drive it is unknown whose write comes next.
     let writes = submitters.len() == 1 && submitters[0].writes();
     submitters.iter_mut().for_each(|s| s.begin(start));
     tell(Word::Phase(0));
@@ -90,7 +90,7 @@ pub(crate) fn run<D: Drive>(
     }
 }
 
-/// Sums up what is told.
+/// Adds up what the submitters of a lane completed, for its reports.
 struct Teller {
     start: Time,
     last: Time,
@@ -117,8 +117,8 @@ impl Teller {
         }
     }
 
-    /// Tells what came to the submitters' totals since the last time: nothing is counted a second time
-    /// for it between two I/Os.
+    /// Reports by how much the submitters' totals grew since the last time, so that nothing is counted
+    /// a second time for it between two I/Os.
     #[cold]
     fn flush(&mut self, now: Time, submitters: &[Submitter], tell: &mut impl FnMut(Word)) {
         let mut totals = Totals::default();

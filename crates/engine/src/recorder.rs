@@ -147,7 +147,7 @@ impl Recorder {
     }
 }
 
-/// Stands for no I/O.
+/// Placeholder for no I/O.
 const NOTHING: Seen = Seen {
     op: Op::Flush,
     bytes: Bytes::ZERO,
@@ -225,8 +225,8 @@ mod tests {
         }
     }
 
-    // Counting alike I/Os together is only a matter of speed: were one of them lost, or put into the
-    // wrong slice or bin, the fastest drives would be told wrong, and no others.
+    // Counting alike I/Os together only saves time: if one of them were lost, or put into the wrong
+    // slice or bin, the results of the fastest drives would be wrong, and no others.
     #[test]
     fn alike_ios_count_as_often_as_they_came() {
         let phase = phase();

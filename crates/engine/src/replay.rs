@@ -48,7 +48,7 @@ impl Planned {
     /// The [`Planned::room`] of a request that waits for its time alone.
     pub const ALL_ROOM: u64 = u64::MAX;
 
-    /// Stands where there is none yet.
+    /// Placeholder where there is none yet.
     pub(crate) const NOTHING: Planned = Planned {
         at: Nanos::ZERO,
         room: 0,
@@ -146,7 +146,7 @@ pub struct Ended {
     pub start: Time,
     /// From then until the last completion.
     pub elapsed: Nanos,
-    /// Requests issued; each was told to the sink once.
+    /// Requests issued; each was reported to the sink once.
     pub issued: u64,
     /// How many of them failed, or transferred less than asked.
     pub errors: u64,
@@ -154,7 +154,7 @@ pub struct Ended {
     pub failure: Option<Failure>,
     /// Time that submitters had a slot free and no request to wait for, because the feed was not read fast enough.
     pub starved: Nanos,
-    /// Time that submitters waited because the sink had not taken what they had to tell.
+    /// Time that submitters waited because the sink had not taken their reports.
     pub unheard: Nanos,
     /// Counters before the first request.
     pub before: Snapshot,

@@ -27,10 +27,10 @@ pub struct Control<'a> {
     pub trace_cap: usize,
 }
 
-/// Runs `step` once, from idle to idle, and tells all submitters together.
+/// Runs `step` once, from idle to idle, and returns the samples of all submitters together.
 ///
 /// `region` is the part of the target that the plan may touch, `seed` the run's own
-/// ([`workload::schedule::Slot::seed`]). Counters are read when every lane stands ready with its
+/// ([`workload::schedule::Slot::seed`]). Counters are read when every lane is ready with its
 /// buffers touched, and again when the last I/O has completed, so that device and tester count the
 /// same I/Os.
 ///

@@ -344,7 +344,7 @@ pub enum Trouble {
     Medium,
     /// It does not do what it was asked.
     Refused,
-    /// It, or the way to it, failed; the kernel's word does not tell them apart.
+    /// It, or the path to it, failed; the kernel's error does not distinguish them.
     Failed,
     /// It ended before the place that was asked for.
     Short,

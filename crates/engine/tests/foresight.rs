@@ -110,14 +110,14 @@ fn none_is_foreseen_on_a_shared_cursor() {
     assert_eq!(drive.foreseen, []);
 }
 
-// With several on one drive the next write is that of whoever completes first.
+// With several on one drive, the one that completes an I/O first issues the next write.
 #[test]
 fn none_is_foreseen_for_several_submitters_on_one_drive() {
     let drive = served(3, vec![phase(2, 100, Share::Partition, ios(200))]);
     assert_eq!(drive.foreseen, []);
 }
 
-// A drive that is told of reads would make content for them.
+// If reads were announced to a drive, it would make content for them.
 #[test]
 fn none_is_foreseen_where_nothing_is_written() {
     let drive = served(1, vec![phase(2, 0, Share::Partition, ios(200))]);

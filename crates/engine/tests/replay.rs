@@ -145,7 +145,7 @@ fn a_drive_that_is_too_slow_makes_lag_and_no_request_is_lost() {
     assert_eq!((ended.issued, ended.errors, seen.len()), (4_000, 0, 4_000));
     let last = seen.iter().max_by_key(|r| r.seq).unwrap();
     assert!(last.no_slot);
-    // The schedule is not stretched: what is late is told against the plan's own time.
+    // The schedule is not stretched: lateness is measured from the time in the plan.
     assert_eq!(last.planned.at, Nanos(3_999_000));
     assert_eq!(last.completed, Nanos(8_000_000));
     assert_eq!(last.issued, Nanos(8_000_000 - 8 * 2_000));
@@ -166,7 +166,7 @@ fn more_failures_than_may_be_end_a_replay_and_fewer_do_not() {
     let plan: Vec<_> = (0..100).map(|i| timed(i * 1_000)).collect();
     for (errors_max, reason, issued) in [(0, Reason::Errors, 41), (1, Reason::Complete, 100)] {
         let mut drive = Metronome::new(1, Nanos(500));
-        // The fortieth reads as all others do; what tells it apart is its place.
+        // Request 40 reads as all others do; only its offset distinguishes it.
         let mut plan = plan.clone();
         plan[40].offset = Bytes::kib(64);
         drive.fails = Some((40, Outcome(-5)));

@@ -170,7 +170,7 @@ fn cursors_by_slot_read_each_block_as_often_as_the_queue_is_deep() {
     assert_eq!(samples.audit.blocks_touched, 113);
 }
 
-// Breaks when what one submitter did is told of another, or is not what all did together.
+// Breaks when the I/O of one submitter is reported for another, or does not add up to that of all.
 #[test]
 fn submitters_apart_add_up_to_all_of_them() {
     let mut drive = Metronome::new(4, Nanos::micros(100));

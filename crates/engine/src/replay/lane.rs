@@ -24,7 +24,7 @@ pub(super) struct Shared<'a> {
     pub errors_max: u64,
     /// There is no other lane.
     pub alone: bool,
-    /// Time stands still while a lane waits for another thread.
+    /// Time does not advance while a lane waits for another thread.
     pub is_virtual: bool,
 }
 
@@ -313,7 +313,7 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// Tells the drive of the write at the head, unless another submitter of the drive may issue it.
+    /// Announces the write at the head to the drive, unless another submitter of the drive may issue it.
     #[inline]
     fn foresee(&mut self) {
         if let (Some(head), [_]) = (&self.head, self.slots.free.as_slice())

@@ -64,7 +64,7 @@ impl Ledger {
         if planned.room == Planned::ALL_ROOM {
             self.let_go.fetch_add(1, AcqRel);
         } else {
-            // Nobody else gets here before `with_room` is counted.
+            // No other lane gets here before `with_room` is counted.
             self.last_cleared.store(cleared.0, Release);
             self.last_ready.store(ready.0, Release);
             self.let_go.fetch_add(1, AcqRel);

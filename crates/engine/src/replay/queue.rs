@@ -48,7 +48,7 @@ struct State {
     primed: bool,
     /// The feeder adds nothing more.
     ended: bool,
-    /// Nobody claims any more.
+    /// No lane claims any more.
     closed: bool,
     error: Option<FeedError>,
 }
@@ -95,7 +95,7 @@ impl Queue {
             if batch.is_empty() {
                 return;
             }
-            // Nobody else holds a spare one.
+            // A spare chunk has no other owner.
             let Some(chunk) = Arc::get_mut(&mut pool[place]) else { return };
             *chunk.claimed.get_mut() = 0;
             chunk.requests.clear();
@@ -195,7 +195,7 @@ impl<'a> Claimant<'a> {
         Claimant { queue, chunk }
     }
 
-    /// Claims the first request that nobody has claimed.
+    /// Claims the first request that is still unclaimed.
     #[inline]
     pub fn claim(&mut self) -> Claim {
         loop {
@@ -255,8 +255,8 @@ mod tests {
         }
     }
 
-    // A request lost is a hole in the load, one claimed twice a load that nobody planned; and chunks that are used
-    // again while somebody still reads them would be both.
+    // Breaks when a request is lost, which leaves a gap in the load, or claimed twice, which adds load that was not
+    // planned. Chunks that are used again while a lane still reads them would cause both.
     #[test]
     fn each_request_is_claimed_once_and_each_lane_sees_them_in_order() {
         let (end, lanes) = (400_000, 4);

@@ -22,16 +22,16 @@ use crate::samples::Failure;
 /// otherwise be late by what it takes to wake a thread.
 const LEAD: Nanos = Nanos::millis(5);
 
-/// Issues the requests of `feed` on `target`, once each, and tells `sink` what became of them.
+/// Issues the requests of `feed` on `target`, once each, and reports the outcome of each to `sink`.
 ///
 /// The sink is called on this thread, with batches of completed requests: those of one submitter in the order of their
 /// completion, on a virtual drive all of them. While it works, batches pile up to some 30 MB; then submitters wait, which
-/// [`Ended::unheard`] tells. `cancel` is set from outside (Ctrl-C) to end the replay early: nothing more is issued, and
+/// [`Ended::unheard`] reports. `cancel` is set from outside (Ctrl-C) to end the replay early: nothing more is issued, and
 /// what is outstanding is waited for. Counters of `environment` are read from idle to idle, as [`crate::run_step`] does.
 ///
 /// # Errors
-/// [`EngineError`] when the target cannot be opened or fails as a whole, or the feed does. An I/O that fails is told like
-/// any other, and ends the replay only when [`Setup::errors_max`] is passed.
+/// [`EngineError`] when the target cannot be opened or fails as a whole, or the feed does. An I/O that fails is reported
+/// like any other, and ends the replay only when [`Setup::errors_max`] is passed.
 pub fn replay(
     target: &mut dyn IoPath,
     environment: &mut dyn Environment,

@@ -111,7 +111,7 @@ impl Teller {
         fresh()
     }
 
-    /// Sends the rest. Tells how long it ever waited for the other side.
+    /// Sends the rest. Returns how long it has waited for the receiver in all.
     pub fn end(&mut self, now: impl Fn() -> Time) -> Nanos {
         if !self.batch.is_empty() {
             self.send(now);
