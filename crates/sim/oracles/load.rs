@@ -1,4 +1,4 @@
-//! A closed loop over a target, for loads of so many I/Os that none of them can be kept.
+//! A closed loop over a target, for loads of too many I/Os to keep any of them.
 
 use block::{Bytes, Completion, Drive, DriveError, LaneSetup, Op, Request, Target, Time};
 
@@ -9,7 +9,7 @@ pub struct Load {
     pub op: Op,
     /// Bytes of each.
     pub block: u64,
-    /// So many outstanding.
+    /// I/Os outstanding at once.
     pub depth: u16,
 }
 

@@ -18,7 +18,7 @@ pub struct ReadPath {
     pub dies: u64,
     /// Time of a page, one entry for each type of page, all as frequent.
     pub read_ns: Vec<u64>,
-    /// So many reads in a million are later by `spike_ns`.
+    /// Reads in a million that are later by `spike_ns`.
     pub spikes_per_million: u64,
     /// How much later.
     pub spike_ns: u64,

@@ -12,7 +12,7 @@ macro_rules! files {
     };
 }
 
-/// A line here adds a model; what it is stands in its file alone.
+/// A line here adds a model; only its file says what it is.
 static FILES: &[(&str, &str)] = files! {
     "hdd-7200",
     "hdd-sg",

@@ -113,13 +113,13 @@ pub(crate) trait Device: Send {
         false
     }
 
-    /// True for a drive that tells how much the host wrote and how much its medium took (NVMe's endurance group
+    /// True for a drive that reports how much the host wrote and how much its medium took (NVMe's endurance group
     /// log, a SATA drive's SMART attributes).
     fn tells_endurance(&self) -> bool {
         false
     }
 
-    /// Starts the noise anew from `seed`.
+    /// Restarts the noise from `seed`.
     fn reseed(&mut self, seed: u64);
 
     /// Returns the traffic so far.

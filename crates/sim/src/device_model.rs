@@ -21,12 +21,12 @@ pub(crate) trait DeviceModel {
     /// Finds the first value that no such device can have.
     fn check(&self) -> Result<(), Fault>;
 
-    /// The short override keys that this kind knows, for whoever typed another.
+    /// The short override keys that this kind knows, for the error about another.
     fn shorthands(&self) -> &'static [&'static str] {
         &["capacity", "state", "write_cache"]
     }
 
-    /// The field that a short override key stands for; `None` for a key that this kind does not know.
+    /// The field that a short override key sets; `None` for a key that this kind does not know.
     fn shorthand(&self, key: &str, value: &str) -> Option<Result<Setting, String>>;
 
     /// Returns the description that a host can read from the device, when the user named it `name`.

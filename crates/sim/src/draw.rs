@@ -21,7 +21,7 @@ impl Draw {
         choices[self.0.below(choices.len() as u64) as usize]
     }
 
-    /// True in so many of a hundred cases.
+    /// True in `percent` of a hundred cases.
     pub(crate) fn percent(&mut self, percent: u64) -> bool {
         self.0.below(100) < percent
     }

@@ -15,7 +15,7 @@ pub(crate) struct Identity {
     /// Constant temperature; none when the drive has no sensor.
     #[serde(default)]
     pub(crate) temperature_c: Option<f64>,
-    /// True when it does not tell how large its memory is, as real drives do not.
+    /// True when it does not report how large its memory is, as real drives do not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) withholds_cache: bool,
 }

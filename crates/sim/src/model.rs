@@ -28,7 +28,7 @@ struct Header {
     kind: String,
 }
 
-/// A whole model: a device, and what stands around it.
+/// A whole model: a device, and the wrappers around it.
 #[derive(Clone, Debug)]
 struct Whole {
     model: Model,
@@ -256,7 +256,7 @@ fn parse(file: &str, text: &str) -> Result<(Whole, toml::Table), SimError> {
     Ok((whole, toml::from_str(text).map_err(syntax)?))
 }
 
-/// A file's two parts, each still knowing its lines: the device, and what stands around it.
+/// A file's two parts, each still with its line numbers: the device, and the wrappers around it.
 fn apart(text: &str) -> Result<(toml::Deserializer<'_>, toml::Deserializer<'_>), toml::de::Error> {
     let mut device = DeTable::parse(text)?;
     let mut around = DeTable::new();
@@ -317,8 +317,8 @@ fn unknown(key: &str, model: &Model) -> String {
     )
 }
 
-/// Puts `value` at a dotted path; tables that are missing are made, and whoever reads them says whether
-/// there may be such.
+/// Puts `value` at a dotted path and makes the tables that are missing; decoding decides whether they may
+/// exist.
 fn set(table: &mut toml::Table, path: &str, value: toml::Value) -> Result<(), String> {
     let mut keys: Vec<&str> = path.split('.').collect();
     let Some(last) = keys.pop() else { return Ok(()) };

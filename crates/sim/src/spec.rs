@@ -89,7 +89,7 @@ pub(crate) fn capacity(
     let Bytes(bytes) = size(value)?;
     let whole = bytes - bytes % unit_bytes.max(1);
     if whole == 0 {
-        // Rounded first, it would be refused as a 0 that nobody wrote.
+        // Rounded first, it would be refused as a 0 that the user did not write.
         return Err(format!("`{value}` is less than the {unit}, {unit_bytes} bytes"));
     }
     let whole = i64::try_from(whole).map_err(|_| format!("`{value}` is too large"))?;
@@ -153,7 +153,7 @@ mod tests {
         }
     }
 
-    // Breaks when a serial number of digits cannot be typed, or is told with its quotes.
+    // Breaks when a serial number of digits cannot be typed, or keeps its quotes.
     #[test]
     fn a_value_is_what_toml_takes_it_for_and_otherwise_a_word() {
         use toml::Value::{Boolean, Integer, String};

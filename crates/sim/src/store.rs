@@ -48,7 +48,7 @@ impl fmt::Debug for Source {
 }
 
 impl Store {
-    /// Content of a drive of this map that nobody has written to.
+    /// Content of a drive of this map before the first write.
     pub(crate) fn of(map: &ContentMap) -> Store {
         Store { cache: map.cache(), ..Store::default() }
     }

@@ -35,7 +35,7 @@ pub struct VirtualTarget {
     now: Time,
     /// Requests taken so far.
     sequence: u64,
-    /// Requests of lanes before the current one have lower numbers; nobody waits for them.
+    /// Requests of lanes before the current one have lower numbers; their completions are dropped.
     first: u64,
     tickets: Tickets,
     /// Waits for a slot in the device, in order; places among the tickets.
@@ -100,7 +100,7 @@ impl Tickets {
     }
 }
 
-/// Everything that a model tells the engine.
+/// Everything that a model gives the engine.
 pub(crate) struct Parts {
     pub(crate) info: DriveInfo,
     /// Name of the leaf device.
@@ -133,8 +133,8 @@ impl VirtualTarget {
         }
     }
 
-    /// Starts the drive's noise anew. Before the first request and the first pause this is the same as opening it
-    /// with `?seed=`, but for a model that was drawn from its seed: that stays what it is.
+    /// Restarts the drive's noise from `seed`. Before the first request and the first pause this is the same as opening
+    /// it with `?seed=`, except for a model that was drawn from its seed: that does not change.
     pub fn reseed(&mut self, seed: u64) {
         self.device.reseed(seed);
     }
@@ -240,7 +240,7 @@ impl VirtualTarget {
             self.device.advance(to, &mut finished);
             to
         };
-        // An event that was due while nobody waited has no time of its own any more.
+        // An event that was due before this wait has no time of its own any more.
         let to = to.max(self.now);
         if self.under_way() {
             self.counters.busy(to.since(self.now));
@@ -338,7 +338,7 @@ impl Target for VirtualTarget {
     /// Virtual time goes by; read-ahead and destaging go on meanwhile.
     fn pause(&mut self, span: Nanos) {
         self.first = self.sequence;
-        // Never up to the end of time, which is no instant that comes.
+        // Never up to the end of time, an instant that never comes.
         let until = Time((self.now + span).0.min(Time::NEVER.0 - 1));
         while self.now < until {
             self.run(until, &mut Vec::new());
@@ -346,7 +346,7 @@ impl Target for VirtualTarget {
     }
 
     /// Opens one lane for all submitters. Requests of an earlier lane that are still under way are
-    /// carried out, and nobody hears of them.
+    /// carried out, but their completions are dropped.
     fn open<'a>(&'a mut self, _: &LaneSetup<'_>) -> Result<Vec<Lane<'a>>, DriveError> {
         self.first = self.sequence;
         Ok(vec![Lane { target: self, hands: None }])
@@ -371,7 +371,7 @@ pub struct Lane<'a> {
 
 impl Lane<'_> {
     /// When something next happens in the drive, asked for or not; `None` when nothing ever will. For
-    /// whoever lets virtual time go by in real time. A request counts from the first
+    /// callers that let virtual time pass in real time. A request counts from the first
     /// [`Drive::wait_until`] after its submission on.
     pub fn next_event(&self) -> Option<Time> {
         let refused = self.target.refused.front().map(|(at, ..)| *at);

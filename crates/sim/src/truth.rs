@@ -49,7 +49,7 @@ pub struct Truth {
     pub heat_limits: Option<HeatTruth>,
     /// Other load on the drive.
     pub neighbour: Option<Neighbour>,
-    /// Work that it goes on with by itself after writes.
+    /// Work that it continues by itself after writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aftermath: Option<Aftermath>,
 }

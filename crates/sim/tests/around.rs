@@ -60,7 +60,7 @@ fn one_seed_gives_one_history_whatever_stands_around() {
 }
 
 // Breaks when a wrapper forgets a command of some kind of device, hands one over that the device does not
-// admit, or hides from the environment what the device tells.
+// admit, or hides from the environment what the device reports.
 #[test]
 fn everything_may_stand_around_every_model() {
     let all =
@@ -430,7 +430,7 @@ fn what_cannot_be_is_refused_with_its_field() {
 }
 
 // Breaks when a drive that is gone from the first instant takes what is issued then: it would fail in no time at all,
-// and a closed loop over it stand still.
+// and the clock of a closed loop over it would not advance.
 #[test]
 fn a_drive_that_was_never_there_refuses_from_the_first() {
     for model in ["hdd-7200", "usb-8m", "mlc-nvme"] {
@@ -441,7 +441,7 @@ fn a_drive_that_was_never_there_refuses_from_the_first() {
     }
 }
 
-// Breaks when something draws from the seed while the drive is made and is left out of drawing anew.
+// Breaks when something is drawn from the seed while the drive is made, and not drawn again by reseeding.
 #[test]
 fn reseeding_is_the_same_as_opening_with_the_seed_whatever_stands_around() {
     let all =

@@ -1,7 +1,7 @@
-//! The published tables of flashbench, made anew on the virtual cards.
+//! The published tables of flashbench, reproduced on the virtual cards.
 //!
-//! The figures are those of flashbench's README, of which `sdcard-4m` is a model, and of an article of
-//! 2013 on the use of flashbench, of which `usb-8m` is one.
+//! The figures are those of flashbench's README, which `sdcard-4m` models, and of an article of 2013 on
+//! the use of flashbench, which `usb-8m` models.
 
 use crate::common::MIB;
 use crate::flashbench::{AlignRow, align, open_au};

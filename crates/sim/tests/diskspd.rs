@@ -100,9 +100,9 @@ fn private_cursors_scatter_from_run_to_run_and_a_shared_one_does_not() {
 }
 
 // With `-r`, diskspd for Linux aligns to 64 KiB, whatever the block: 4 KiB of a GiB are read at 16,384 places only,
-// the same ones in the same order in each run. The article has random reads at depth 32 1.4 times apart
-// under it, at depth 1 alike, where reading ahead fills memory with what nobody asks for. Breaks when
-// memory holds fewer places than it has segments, or when segments cost no room.
+// the same ones in the same order in each run. With it, the makes in the article differ by a factor of 1.4 in
+// random reads at depth 32 and not at all at depth 1, where reading ahead fills memory with data that is never
+// read. Breaks when memory holds fewer places than it has segments, or when segments cost no room.
 #[test]
 fn random_reads_aligned_to_64_kib_set_the_makes_apart_at_depth_32_only() {
     let rate = |make: &str, depth: u16| {

@@ -52,7 +52,7 @@ fn told(section: &str, field: &str, value: &serde_json::Value) {
     let name = if field == "storm" { "`storm.period_ns`" } else { &format!("`{field}`") };
     let row = section.lines().find(|line| line.starts_with('|') && line.contains(name));
     let row = row.unwrap_or_else(|| panic!("{field} is not on the page"));
-    // Counts stand as they are; times and sizes in words, which are not checked.
+    // The page has counts as they are; times and sizes are in words, which are not checked.
     let in_words = field.ends_with("_ns") || field.contains("bytes");
     if let Some(number) = value.as_u64().filter(|_| !in_words) {
         assert!(row.contains(&number.to_string()), "{field} is {number}: {row}");

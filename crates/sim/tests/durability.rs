@@ -10,7 +10,7 @@ use proptest::prelude::*;
 /// A turn at 7200 rpm, in nanoseconds.
 const TURN_NS: u64 = 8_333_333;
 
-// Breaks when a flush does not stand in order: answered before a write that went before it, or passed by
+// Breaks when a flush does not keep its place: answered before a write that went before it, or passed by
 // one that came after it, whose data it then need not cover.
 #[test]
 fn a_flush_among_writes_divides_them() {

@@ -1,5 +1,5 @@
-//! The figures of `sim:hdd-7200` beside those of the disks that it stands for, and what its own
-//! geometry says it must do.
+//! The figures of `sim:hdd-7200` compared with those of the disks that it represents, and with what its
+//! own geometry requires.
 
 use crate::common::{
     GIB, Load, MIB, disk, mb_per_s, random, reads_of, run, shared_cursor, virtual_hdd,
@@ -54,7 +54,7 @@ fn random_writes_are_bound_by_destaging_whatever_the_depth() {
     }
 }
 
-// Breaks when zones are not laid out as told, or streaming loses time at some zone's track length.
+// Breaks when zones are not laid out as the truth says, or streaming loses time at some zone's track length.
 #[test]
 fn each_zone_streams_at_its_own_rate_from_outer_to_half_of_it() {
     let truth = drivescope_sim::show("sim:hdd-7200").unwrap().truth.hdd.unwrap();

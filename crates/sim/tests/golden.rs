@@ -130,7 +130,7 @@ const MORE: [&str; 5] = [
      &heat.throttle_above_c=35&heat.resume_below_c=34&heat.time_constant_ns=10000000&neighbour.ios_per_s=5000",
 ];
 
-/// All that has a hash, as it stands after `sim:`, without the seed.
+/// All that has a hash, as written after `sim:`, without the seed.
 fn hashed() -> impl Iterator<Item = String> {
     let models = drivescope_sim::list().into_iter().map(|info| info.name);
     models.chain(MORE.map(str::to_owned))

@@ -29,8 +29,8 @@ fn history(model: &str, seed: u64) -> u64 {
     })
 }
 
-// Breaks when a model's history changes: by a change of the model, which makes records of before irreproducible
-// and is to be told, or by anything that differs between machines, which must not be.
+// Breaks when a model's history changes: by a change of the model, which makes earlier records irreproducible
+// and must be announced, or by anything that differs between machines, which must not happen.
 #[test]
 fn histories_are_those_of_every_machine() {
     for (model, expected) in [

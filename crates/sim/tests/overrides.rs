@@ -31,7 +31,7 @@ fn table_of(name: &str, table: impl serde::Serialize, found: &mut Vec<(String, V
 /// A model's name, and its fields with the values that they have.
 type Model = (String, Vec<(String, Value)>);
 
-/// Every model with every field that can be overridden, those that may stand around it included.
+/// Every model with every field that can be overridden, including those of its wrappers.
 static MODELS: LazyLock<Vec<Model>> = LazyLock::new(|| {
     let of = |name: String| {
         let described = show(&format!("sim:{name}")).unwrap();
@@ -184,7 +184,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 250, max_shrink_iters: 500, ..ProptestConfig::default() })]
 
     // Breaks when a value that can be typed makes a model overflow, divide by zero, stall or be refused without the
-    // name of a key that was typed; or when a drive counts other bytes than the host was told.
+    // name of a key that was typed; or when a drive counts other bytes than its completions report.
     #[test]
     fn any_override_is_refused_by_its_name_or_works(
         (model, overrides) in any_spec(),

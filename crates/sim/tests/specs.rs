@@ -102,7 +102,7 @@ fn what_an_override_gets_wrong_is_told_with_its_key() {
     }
 }
 
-// Breaks when a size below one unit is called 0, which nobody wrote.
+// Breaks when a size below one unit is called 0, which the user did not write.
 #[test]
 fn a_drive_smaller_than_its_unit_is_refused_in_the_users_words() {
     for (spec, typed, unit) in [
@@ -116,8 +116,8 @@ fn a_drive_smaller_than_its_unit_is_refused_in_the_users_words() {
     }
 }
 
-// Breaks when a kind of device lets pass a temperature that no drive has, or what is no number, or refuses one that a
-// drive can have.
+// Breaks when a kind of device accepts a temperature that no drive has, or one that is not a number, or refuses one
+// that a drive can have.
 #[test]
 fn no_kind_of_device_states_an_impossible_temperature() {
     let one_of_each_kind: BTreeMap<String, String> =
@@ -216,7 +216,7 @@ fn a_drawn_model_is_its_seeds_and_takes_overrides() {
     );
 }
 
-// Breaks when the fake is no fake: a probe that is scored on it must have something to find.
+// Breaks when the fake is genuine: a probe that is scored on it must have something to find.
 #[test]
 fn the_fake_claims_more_than_it_holds() {
     let shown = show("sim:fake-64g").unwrap();

@@ -59,7 +59,7 @@ fn any_request() -> impl Strategy<Value = Paced> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    // Breaks when a request is forgotten (a drive whose buffer is full of rows that nobody programs, a die without a
+    // Breaks when a request is forgotten (a drive whose buffer is full of rows that are never programmed, a die without a
     // free block), answered twice, answered before it was issued, or when what the drive counted does not add up.
     #[test]
     fn each_request_completes_once_and_the_counters_add_up(

@@ -1,4 +1,4 @@
-//! The drives that models stand for: what was published of them, and what the models do.
+//! Published figures of the drives that models represent, and what the models do.
 
 use crate::common::{Load, Sample, mb_per_s, one, random, request, run, setup, shared_cursor};
 use block::{Nanos, Op, Target};

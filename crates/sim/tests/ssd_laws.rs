@@ -226,8 +226,8 @@ fn the_single_bit_cache_is_as_large_and_recovers_as_fast_as_the_model_says() {
     }
 }
 
-// Breaks when the truth tells the cache that a drive would have if it were empty: a probe that finds the one that a
-// full drive has left would be scored as wrong.
+// Breaks when the truth gives the cache that a drive would have if it were empty: a probe that finds what a full
+// drive has left of it would be scored as wrong.
 #[test]
 fn a_full_drive_lends_its_cache_only_what_is_free_and_says_so() {
     let drive = |state: &str| {

@@ -1,4 +1,4 @@
-//! Work that a drive goes on with by itself after writes, and that reads have to wait for meanwhile.
+//! Work that a drive continues by itself after writes, and that delays reads meanwhile.
 
 use block::{Nanos, Op, Time};
 use serde::{Deserialize, Serialize};

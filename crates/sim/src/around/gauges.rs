@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use block::{Bytes, DeviceCounters, Nanos, Op};
 
-/// Counted by what stands around a drive, read by the drive's environments. Relaxed atomics rather than a
-/// lock: the two sides live on one thread or hand over through something that already orders them.
+/// Counters that the wrappers around a drive update and the drive's environments read. Relaxed atomics rather
+/// than a lock: the two sides live on one thread or hand over through something that already orders them.
 #[derive(Debug, Default)]
 pub(crate) struct Gauges {
     reads: AtomicU64,

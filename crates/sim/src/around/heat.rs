@@ -67,8 +67,8 @@ pub struct HeatTruth {
     pub bearable_write_bytes_per_s: Option<u64>,
 }
 
-/// Parts of the time constant at which the temperature is computed. With so many, the steps that stand for
-/// the exponential differ from it by less than 0.05% of the way.
+/// Steps per time constant at which the temperature is computed. With this many, they differ from the
+/// exponential that they approximate by less than 0.05% of the way.
 const STEPS: u64 = 1024;
 
 /// Billionths of a degree in a thousandth, and in one.

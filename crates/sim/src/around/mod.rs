@@ -51,7 +51,7 @@ pub(crate) struct Around {
 pub(crate) const TABLES: [&str; 5] = ["host", "faults", "heat", "neighbour", "aftermath"];
 
 impl Around {
-    /// Finds the first value that cannot be, on a drive that tells `info` of itself.
+    /// Finds the first value that is impossible for a drive that reports `info`.
     pub(crate) fn check(&self, info: &DriveInfo) -> Result<(), Fault> {
         self.host.as_ref().map_or(Ok(()), HostLimits::check)?;
         self.faults.as_ref().map_or(Ok(()), |faults| faults.check(info))?;
@@ -73,7 +73,7 @@ impl Around {
         }
     }
 
-    /// Puts around `device` what there is. `info` is what the drive tells, `real` what it really holds.
+    /// Puts the configured wrappers around `device`. It reports `info`, and really holds `real` bytes.
     pub(crate) fn wrap(
         &self,
         mut device: Box<dyn Device>,

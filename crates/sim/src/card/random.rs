@@ -95,7 +95,7 @@ fn cells(draw: &mut Draw, geometry: &GeometryModel, bits: u64, flat: bool) -> Ce
         program = program * draw.between(18, 25) / 10;
     }
     // Planes that cost the same leave no trace of their own: the boundary between their pages is then, to the
-    // nanosecond, a crossing inside one larger page, and what no measurement can tell is nothing to score.
+    // nanosecond, a crossing inside one larger page; no measurement can find it, so it must not be scored.
     let uneven = geometry.planes == 2 && !flat;
     CellModel {
         levels: 1 << bits,

@@ -22,7 +22,7 @@ pub(super) struct Writer {
     open: Vec<Log>,
     /// The unit written last.
     last: Option<u64>,
-    /// Groups programmed since the last erase, where no merge tells when that is.
+    /// Groups programmed since the last erase, for cards on which merges do not erase.
     appended: u64,
 }
 

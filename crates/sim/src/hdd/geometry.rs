@@ -71,7 +71,7 @@ impl Shape {
 ///
 /// A sector's *position* is the time, in nanoseconds, at which it would begin to pass under its head
 /// if the disk were read from its first sector to its last without a pause. Tracks are skewed by
-/// just the time that a switch takes, so this reading never loses a turn, and the position tells
+/// just the time that a switch takes, so this reading never loses a turn, and the position gives
 /// both things that matter: its remainder by the turn is the sector's angle, and the difference
 /// of two positions is the time that streaming from one to the other takes.
 #[derive(Clone, Debug)]

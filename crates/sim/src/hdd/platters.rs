@@ -122,7 +122,7 @@ impl Platters {
         now: Time,
     ) -> Nanos {
         if let Some(begins) = self.along(trail, spot, mode, now) {
-            // Going on with the very next sector counts as no time at all, even across the gap
+            // Continuing with the very next sector counts as no time at all, even across the gap
             // between two tracks: otherwise a request that lies a little cheaper elsewhere would
             // break up a sequential queue, and cost a seek back.
             let next = trail.is_some_and(|t| t.spot.sector == spot.sector);

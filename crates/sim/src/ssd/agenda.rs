@@ -77,7 +77,7 @@ impl<T> Line<T> {
         ends
     }
 
-    /// Is busy for `span` with something whose end nobody waits for.
+    /// Is busy for `span` with something whose end is not an event.
     #[inline]
     pub(super) fn occupy(&mut self, now: Time, span: Nanos) -> Time {
         self.free = self.free.max(now) + span;

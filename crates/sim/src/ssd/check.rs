@@ -9,7 +9,7 @@ use crate::field::Fault;
 
 /// A minute.
 const NS: u64 = 60_000_000_000;
-/// So many dies can be told apart by an event.
+/// Most dies; an event can name this many.
 const DIES_MAX: u64 = 1 << 16;
 /// Fewer data blocks than this on a die leave no log to speak of.
 const BLOCKS_MIN: u32 = 8;

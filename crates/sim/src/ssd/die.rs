@@ -56,7 +56,7 @@ pub(super) enum Source {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Work {
     Program(Program),
-    /// A row is read to be moved, so many units of it.
+    /// Reads `units` units of a row, to move them.
     Fetch {
         page: Page,
         units: u32,

@@ -252,7 +252,7 @@ impl Ssd {
         self.done.push(Finished { tag, at: now, outcome });
     }
 
-    /// Tells what is done. Lists are exchanged rather than copied: a copy would wait for all that is still under way
+    /// Hands over what is done. Lists are swapped rather than copied: a copy would wait for all that is still under way
     /// in the processor.
     #[inline]
     fn hand_over(&mut self, finished: &mut Vec<Finished>) {

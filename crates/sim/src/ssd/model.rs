@@ -35,7 +35,7 @@ pub(super) struct LayoutModel {
     pub(super) mapping: MappingModel,
     /// (physical - logical) / logical, net of the blocks that are being written and those kept free. Zero in place.
     pub(super) over_provisioning: f64,
-    /// So many bytes of addresses lie on one die before the next die follows.
+    /// Bytes of consecutive addresses on one die before the next die follows.
     pub(super) chunk_bytes: u64,
     pub(super) collection: CollectionModel,
     /// How many are drawn for `collection = "choices"`; of no meaning otherwise.
@@ -108,7 +108,7 @@ pub(super) struct NandModel {
     pub(super) channel_bytes_per_s: u64,
     /// Data that the collection moves stays inside the die.
     pub(super) copyback: bool,
-    /// So many reads of the host go before a program that waits; then it takes its turn.
+    /// Most reads of the host that overtake a waiting program; then it takes its turn.
     pub(super) reads_before_program: u32,
 }
 

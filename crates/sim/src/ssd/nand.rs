@@ -128,7 +128,7 @@ impl Ssd {
                 let bytes = u64::from(units) * self.shape.map_bytes;
                 self.media.medium_read_bytes += Bytes(bytes);
                 if !self.figures.copyback {
-                    // Nobody waits for its end but the program, which comes after it in the same line.
+                    // Only the program waits for its end, and comes after it in the same line.
                     let span = self.figures.on_channel(bytes);
                     let channel = self.channel_of(at);
                     self.channels[channel as usize].occupy(now, span);

@@ -20,7 +20,7 @@ const STREAM: u64 = 0x0073_7364;
 /// Unit of mapping of all drawn drives, the usual one.
 const MAP_BYTES: u64 = 4 * KIB;
 
-/// Fewest blocks of a die: so many that one more or less hardly shows.
+/// Fewest blocks of a die: enough that one more or less hardly shows.
 const BLOCKS_MIN: u64 = 40;
 
 impl SsdModel {

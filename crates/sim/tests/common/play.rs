@@ -63,7 +63,7 @@ pub fn each_is_answered_once(requests: &[Paced], done: &[Completion]) -> Result<
     Ok(())
 }
 
-/// Bytes that the requests of one kind were told to have moved.
+/// Bytes that the completed requests of one kind report as moved.
 pub fn bytes_of(op: Op, requests: &[Paced], done: &[Completion]) -> u64 {
     let of_kind = done.iter().filter(|c| requests[usize::from(c.slot)].0.op == op);
     of_kind.filter_map(|c| c.outcome.bytes().ok()).map(|bytes| bytes.0).sum()

@@ -73,7 +73,7 @@ impl ContentMap {
         self.keeps_discarded
     }
 
-    /// The write cache, empty, for whoever keeps content; `None` where the drive has none.
+    /// The write cache, empty, for a caller that keeps content; `None` where the drive has none.
     pub fn cache(&self) -> Option<FakeCache> {
         let (bytes, from) = self.cache;
         (bytes > 0).then(|| FakeCache::new(bytes, from))

@@ -7,6 +7,6 @@ pub(crate) enum Collection {
     Greedy,
     /// The one that was filled first.
     Fifo,
-    /// The best of so many drawn at random.
+    /// The best of this many drawn at random.
     Choices(u32),
 }

@@ -4,7 +4,7 @@
 const NOTHING: u32 = u32::MAX;
 
 /// The two tables and the bits of a die. Tables begin as zeroes, which the system hands out without touching memory;
-/// so zero stands for "as in the beginning", and what the beginning was is one flag: a drive of terabytes that was
+/// so zero means "as in the beginning", and what the beginning was is one flag: a drive of terabytes that was
 /// filled in order is made in no time.
 #[derive(Debug)]
 pub(super) struct Map {

@@ -1,8 +1,8 @@
 //! The flash translation layer of one die: a log of units, and the collection that keeps it going.
 //!
-//! It knows no time. The device asks where a unit goes, does the work on its own clock, and does the collection that
-//! it is told is due. Logical units are spread over the dies by address, so that each die is a drive of its own, and
-//! what theory says of write amplification holds for each.
+//! It has no clock. The device asks where a unit goes, does the work on its own clock, and does the collection when
+//! this layer reports that it is due. Logical units are spread over the dies by address, so that each die is a drive
+//! of its own, and the theory of write amplification applies to each.
 //!
 //! A block is the same block of all planes. A slot holds one unit; slots of a block are written in order.
 
@@ -25,7 +25,7 @@ use self::map::Map;
 /// them: a block is chosen for collection as soon as their slots are all that is unwritten, so that what theory
 /// calls the physical size is `data_blocks`, to the slot.
 pub(crate) const SPARE_BLOCKS: u32 = 4;
-/// So many free blocks are left to the collection.
+/// Free blocks that are left to the collection.
 const FREE_FOR_MOVES: usize = 1;
 
 /// Size of a die's log.
@@ -141,7 +141,7 @@ enum Front {
 pub(crate) enum Collected {
     /// Nothing: there is nothing to collect.
     Nothing,
-    /// Units were moved; where from and to was told.
+    /// Units were moved, and their slots reported.
     Moved,
     /// This block holds nothing more and is erased; it can be written again.
     Erased(u32),
@@ -347,8 +347,8 @@ impl Ftl {
     }
 
     /// True when a drive that never writes past its single-bit blocks must not take more before [`Ftl::fold`] has done
-    /// more. The last block that is free fills in step with the one that is folded meanwhile: were it folded when all
-    /// are full, the host would stand still for a whole block, and then run at full speed for one.
+    /// more. The last block that is free fills in step with the one that is folded meanwhile: if folding began only when
+    /// all are full, the host would stop for a whole block, and then run at full speed for one.
     #[inline]
     pub(crate) fn fold_is_due(&self) -> bool {
         let Some(slc) = self.shape.slc else { return false };
@@ -430,8 +430,8 @@ impl Ftl {
     }
 
     /// Moves up to `most` units (at least 1) out of the block that the policy collects, or erases it when it is
-    /// empty. Tells `each` the slots from and to. Single-bit blocks that share their space with the others are folded
-    /// first: none leaves more room for as little.
+    /// empty. Calls `each` with the slots from and to. Single-bit blocks that share their space with the others are
+    /// folded first: none leaves more room for as little.
     pub(crate) fn collect(&mut self, most: u32, each: impl FnMut(u32, u32)) -> Collected {
         if self.victim.is_none()
             && self.shape.slc.is_some_and(|slc| !slc.is_static)

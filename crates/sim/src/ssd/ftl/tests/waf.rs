@@ -94,7 +94,7 @@ fn a_bare_log_comes_to_the_same() {
     }
 }
 
-// Breaks when a drive that is told to be steady is not: whoever opens one to skip hours of preconditioning would
+// Breaks when a drive that is opened as steady is not: a user who opens one to skip hours of preconditioning would
 // measure a transition.
 #[test]
 fn a_steady_die_amplifies_from_the_first_write_as_it_does_for_ever() {
@@ -131,9 +131,8 @@ fn a_replayed_permutation_is_not_amplified() {
     }
 }
 
-// A map that is drawn anew each pass has no unit twice in it: towards its end what lies in old blocks is nearly all
-// stale, so that amplification falls, to jump back with the next. Breaks when old units are not made stale where they
-// lie.
+// A pass in a new random order has no unit twice: towards its end nearly all units in old blocks are stale, so that
+// amplification falls, to jump back with the next pass. Breaks when old units are not made stale where they lie.
 #[test]
 fn permutations_drawn_anew_each_pass_make_a_saw_tooth() {
     let shape = shape(0.07, 1000, 64);
