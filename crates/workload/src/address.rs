@@ -24,7 +24,7 @@ pub enum Address {
         /// Blocks from the region's beginning.
         from: u64,
     },
-    /// Each block once a pass, in an order drawn anew for each pass. All submitters take from one cursor.
+    /// Each block once a pass, in a new random order for each pass. All submitters take from one cursor.
     Permutation {
         /// The orders' own, so that a phase can go on with those of another.
         seed: u64,
@@ -204,7 +204,7 @@ pub(crate) fn check(phase: &Phase) -> Result<(), (&'static str, String)> {
     check_blocks(phase)
 }
 
-/// Why `address` cannot be had by so many submitters in `length` bytes of a target with this logical block.
+/// Checks that this many submitters can use the addresses of `phase` in `length` bytes of a target with this logical block.
 pub(crate) fn fit(
     phase: &Phase,
     submitters: u16,

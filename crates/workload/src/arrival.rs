@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn constant_arrivals_do_not_drift() {
-        // 3 per second: the gap is no whole number of nanoseconds, and every third arrival is.
+        // 3 per second: the gap is not a whole number of nanoseconds, but every third arrival is.
         let mut thirds = arrivals(3.0, Gaps::Constant);
         let due: Vec<u64> = (0..7).filter_map(|_| thirds.next_due().map(|d| d.0)).collect();
         assert_eq!(

@@ -1,7 +1,7 @@
 //! Audit of issued I/O: unique against total bytes, coverage, alignment and reuse distance.
 //!
 //! Block-layer counters agree with a tester that reads each block eight times from the drive's own
-//! cache; only the addresses tell. Each submitter keeps an [`Audit`]; [`Audit::merge`] makes of them
+//! cache; only the addresses show it. Each submitter keeps an [`Audit`]; [`Audit::merge`] makes of them
 //! the [`AuditSummary`] on which *pattern* is judged.
 
 mod reuse;

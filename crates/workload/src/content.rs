@@ -29,8 +29,8 @@ const REPEAT_WINDOW: u64 = 1024;
 /// no byte string in common between two sectors that use the same part of the pool.
 ///
 /// Nothing is taken over from the buffer, which may hold anything, such as what a read left there.
-/// Rejected for that reason: stamping a buffer that was filled once. Rejected too: drawing each word
-/// anew, which leaves as little to find and takes three times as long.
+/// Rejected for that reason: stamping a buffer that was filled once. Rejected too: drawing every word
+/// at random, which leaves as little to find and takes three times as long.
 pub struct SectorContent {
     pool: Box<[u64; POOL_WORDS]>,
     salt: u64,

@@ -125,7 +125,7 @@ impl StackDistances {
         sum
     }
 
-    /// Numbers the last accesses anew, from 0 on and in their order; and doubles the positions where most of them are
+    /// Renumbers the last accesses from 0, in their order; and doubles the positions where most of them are
     /// last accesses, so that this happens once in as many accesses as there are blocks.
     #[cold]
     fn make_room(&mut self) {
@@ -191,7 +191,7 @@ mod tests {
         }
     }
 
-    /// Long enough that positions are numbered anew many times, and doubled.
+    /// Long enough that positions are renumbered many times, and doubled.
     #[test]
     fn a_long_run_is_as_exact() {
         let mut rng = Rng::for_path(9, &[]);

@@ -1,6 +1,6 @@
 //! Sizes, times and versions as fio writes them: what is known of them once, for all who read fio's options.
 
-/// Bytes of a size such as `64m`, `1GiB` or `4096`; none for a share of the file (`50%`) and for what is no size.
+/// Bytes of a size such as `64m`, `1GiB` or `4096`; `None` for a share of the file (`50%`) and for other text.
 ///
 /// fio's default, `kb_base=1024`, is the reverse of the standard: `k`, `kb` and `ki` are 1,024, and `kib` alone is 1,000;
 /// with `kb_base=1000` it is the other way round. The manual has `ki` with `kib`; fio 3.33 reads it as `k` (it was run).

@@ -67,7 +67,7 @@ mod tests {
         }
     }
 
-    // An order with a pattern is no random load: neighbours in time must be no neighbours in place.
+    // Breaks when the order has a pattern: in a random load, accesses that are close in time are far apart in place.
     #[test]
     fn neighbours_in_time_are_far_apart_in_place() {
         let count = 1 << 16;

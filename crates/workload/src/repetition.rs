@@ -22,8 +22,8 @@ pub struct Schedule {
     /// for none.
     #[serde(with = "units::nanos", skip_serializing_if = "is_zero")]
     pub settle: Nanos,
-    /// Most time for telling the drive's cache from its medium by reading again, after the runs and only where it decides
-    /// what they show; zero for never.
+    /// Most time for reading again to distinguish the drive's cache from its medium, after the runs and only where this
+    /// decides what they show; zero for never.
     #[serde(with = "units::nanos", skip_serializing_if = "is_usual")]
     pub cache_probe: Nanos,
     /// Tests that `runs` leave undecided get more of them, within this time since the first run; zero for none.
@@ -97,7 +97,7 @@ fn is_zero(span: &Nanos) -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// Randomised complete blocks: every step once, in an order drawn anew for each block.
+    /// Randomised complete blocks: every step once, in a new random order for each block.
     #[default]
     Interleaved,
     /// The same for the steps that only read, and after them for those that alter the target: no read is made in the wake of

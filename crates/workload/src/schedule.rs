@@ -26,14 +26,15 @@ pub struct Slot {
 
 /// The runs of `plan`, in order.
 ///
-/// [`Order::Interleaved`] gives randomised complete blocks: each block has every step once, in an
-/// order drawn anew, so that a drift of the drive falls on all steps alike. [`Order::ReadsFirst`] gives such blocks of the steps
-/// that only read, and then of the others. [`Order::Blocked`] gives all runs of a step before those of the next. Runs that are not counted come first: the first
-/// blocks, or the first runs of each step.
+/// [`Order::Interleaved`] gives randomised complete blocks: each block has every step once, in a new
+/// random order, so that a drift of the drive affects all steps alike. [`Order::ReadsFirst`] gives such
+/// blocks of the steps that only read, and then of the others. [`Order::Blocked`] gives all runs of a step
+/// before those of the next. Runs that are not counted come first: the first blocks, or the first runs of
+/// each step.
 ///
 /// Without a stop rule the schedule ends. With `schedule.until` it has no end, and the caller stops;
-/// beyond the least count a blocked schedule goes on in rounds of one run of each step in the plan's
-/// order, since which step needs more runs is known only to the caller, after the fact.
+/// beyond the least count a blocked schedule continues in rounds of one run of each step in the plan's
+/// order, since only the caller knows which step needs more runs, after the fact.
 ///
 /// Where a step has an order of its own, so that both orders are in one plan: first the blocks of the
 /// interleaved steps until half of their counted runs are made, then all runs of each blocked step, the
@@ -294,7 +295,7 @@ mod tests {
         assert!(orders.len() > 2, "the order is drawn for each block: {orders:?}");
     }
 
-    // Breaks when reads that need more runs are made in the wake of writes, or a step gets a run that nobody asked for.
+    // Breaks when reads that need more runs are made in the wake of writes, or a step gets a run that was not asked for.
     #[test]
     fn more_runs_come_where_their_part_ends() {
         let mut plan = plan(&["a", "b", "c", "d"], 3, 0, Order::ReadsFirst);

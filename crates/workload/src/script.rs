@@ -1,8 +1,8 @@
 //! Accesses written out one by one, in groups that follow each other: what an instrument issues that looks at the
 //! answers before it asks further.
 //!
-//! A [`Plan`](crate::plan::Plan) describes load by its pattern, since nobody could write out the accesses of three
-//! seconds. A script is the other end of the same road: some hundred accesses, each of which means something.
+//! A [`Plan`](crate::plan::Plan) describes load by its pattern, since the accesses of three seconds are too many to
+//! write out. A script is the opposite: some hundred accesses, each with a purpose of its own.
 
 use block::{Bytes, Nanos};
 

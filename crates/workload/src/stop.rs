@@ -18,8 +18,8 @@ pub struct Stop {
     /// After this many I/Os, over all submitters; a submitter takes an equal share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ios: Option<u64>,
-    /// Counts that `after` is too short for: each submitter goes on until its share of so many I/Os has completed, at most
-    /// [`Stop::LONGEST`] times as long.
+    /// Lengthens `after` where it is too short: each submitter continues until its share of this many I/Os has completed,
+    /// at most [`Stop::LONGEST`] times as long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_least_ios: Option<u64>,
 }

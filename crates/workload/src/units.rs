@@ -105,7 +105,7 @@ pub mod bytes {
     /// Reads `4KiB`.
     ///
     /// # Errors
-    /// When the text is no size.
+    /// When the text is not a size.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Bytes, D::Error> {
         parse_bytes(&String::deserialize(from)?).map_err(serde::de::Error::custom)
     }
@@ -127,7 +127,7 @@ pub mod nanos {
     /// Reads `5s`.
     ///
     /// # Errors
-    /// When the text is no duration.
+    /// When the text is not a duration.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Nanos, D::Error> {
         parse_nanos(&String::deserialize(from)?).map_err(serde::de::Error::custom)
     }

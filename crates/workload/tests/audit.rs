@@ -178,7 +178,7 @@ fn random_offsets_of_too_coarse_an_alignment_are_exposed() {
     assert_eq!(got.alignment, Some(Bytes::kib(64)));
     let (mean, sd) = uniform_unique(slots, 4 * slots);
     assert!(got.blocks_touched as f64 + 100.0 * sd < mean, "far below {mean} +- {sd}");
-    // A handful of accesses tells the alignment, long before coverage tells anything.
+    // A handful of accesses shows the alignment, long before coverage shows anything.
     assert_eq!(audit(slots, 1, &reads[..40]).alignment, Some(Bytes::kib(64)));
 }
 

@@ -196,7 +196,7 @@ fn what_is_rewound_is_made_again() {
 
 #[test]
 fn the_content_of_a_seed_is_frozen() {
-    // Later versions must be able to tell what an earlier one wrote. By frozen.py.
+    // Later versions must be able to recognize what an earlier one wrote. Computed by frozen.py.
     let mut payload = SectorContent::new(content(0, 0), 5, 3);
     let mut buffer = vec![0; 1024];
     payload.fill(Bytes(0), &mut buffer);

@@ -320,8 +320,8 @@ fn order(from: u64, replayed: bool) -> Address {
     Address::Permutation { seed: 9, from, replayed }
 }
 
-// A pass that leaves a block out has not written the drive, and an order that is said to be drawn anew and is not
-// keeps a drive as fast as when it was empty.
+// Breaks when a pass leaves a block out, and so has not written the drive, or when an order that should be new in each
+// pass is not, which keeps a drive as fast as when it was empty.
 #[test]
 fn orders_reach_each_block_once_a_pass_and_go_on_in_a_later_phase() {
     let (slots, place) = (1_000, region(8192, 4096 * 1_000));
@@ -338,7 +338,7 @@ fn orders_reach_each_block_once_a_pass_and_go_on_in_a_later_phase() {
             assert_eq!(pass.iter().copied().collect::<HashSet<_>>(), all);
         }
         assert_eq!(first == second, replayed);
-        // A phase that begins where another ended goes on with its orders, across the end of a pass.
+        // A phase that begins where another ended continues its orders, across the end of a pass.
         assert_eq!(taken(order(700, replayed), 600), both[700..1_300]);
     }
     let onward = taken(Address::Onward { from: 998 }, 4);

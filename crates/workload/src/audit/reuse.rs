@@ -243,7 +243,7 @@ struct Sample {
     entries: Vec<Entry>,
     limit: u64,
     cut_short: bool,
-    /// Accesses, in the sample or not, that it stands for.
+    /// Accesses, in the sample or not, that it represents.
     seen: f64,
 }
 
