@@ -184,7 +184,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 250, max_shrink_iters: 500, ..ProptestConfig::default() })]
 
     // Breaks when a value that can be typed makes a model overflow, divide by zero, stall or be refused without the
-    // name of a key that was typed; or when a drive counts other bytes than its completions report.
+    // name of a key that was typed; or when a drive counts fewer bytes than its completions report.
     #[test]
     fn any_override_is_refused_by_its_name_or_works(
         (model, overrides) in any_spec(),
