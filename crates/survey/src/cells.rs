@@ -1,4 +1,4 @@
-//! Cells, and what stands before them: bits in a cell, the part with one bit, memory for writes, speed classes.
+//! Cells, and the caches in front of them: bits per cell, SLC cache, write buffer, speed classes.
 
 use probe::advice::Subject;
 use probe::speed_class::{Class, Reached};

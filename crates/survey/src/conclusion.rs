@@ -19,7 +19,7 @@ pub enum Topic {
     SlowPlaces,
     /// Unit of erasing, in bytes.
     EraseBlock,
-    /// Unit of programming, in bytes: the pages of all planes together. Reads seldom tell planes apart.
+    /// Unit of programming, in bytes: the pages of all planes together. Reads seldom distinguish planes.
     Page,
     /// Erase blocks that may be open at once, each written in order.
     OpenUnits,
@@ -127,8 +127,8 @@ pub struct Conclusion {
     pub statement: String,
     /// The value; null unless found.
     pub value: Option<Value>,
-    /// Probability that it is right, or the confidence of its interval, 0 to 1; null where nothing is claimed or none
-    /// can be told.
+    /// Probability that it is right, or the confidence of its interval, 0 to 1; `None` where nothing is claimed or the
+    /// probability is not known.
     pub confidence: Option<f64>,
     /// Evidence for it.
     pub evidence: Vec<Evidence>,

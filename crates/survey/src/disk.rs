@@ -9,7 +9,7 @@ use crate::rates::number;
 use crate::seen::Seen;
 use crate::words::rounded;
 
-/// Random reads that it takes to tell the length of a turn.
+/// Minimum of random reads to derive the time of one revolution from.
 const ACCESSES_MIN: usize = 300;
 /// How far the length of a turn may be off: 2.8% for the spread of 1,000 reads at 95%, and as much again for seeks
 /// that the curve below does not follow.
@@ -72,7 +72,7 @@ fn after_seeks(accesses: &[Access], capacity: u64) -> Option<Vec<f64>> {
     Some(rows.iter().map(|(terms, ns)| ns - seek(terms)).collect())
 }
 
-/// The coefficients that leave the least squares; `None` where the terms are no three.
+/// The coefficients by least squares; `None` where the rows do not determine all three.
 fn least_squares(rows: &[([f64; 3], f64)]) -> Option<[f64; 3]> {
     // Normal equations with the right side as a fourth column, eliminated with pivots.
     let mut a = [[0.0_f64; 4]; 3];
@@ -235,8 +235,8 @@ mod tests {
         (left.iter().map(|x| x * x).sum::<f64>() / left.len() as f64 * 12.0).sqrt()
     }
 
-    // Breaks when the curve of seeks takes a part of the wait for the sector with it, or leaves a part of itself: a
-    // disk would be told another rotation than its own.
+    // Breaks when the curve of seeks takes a part of the wait for the sector with it, or leaves a part of itself: the
+    // rotation found would then not be the disk's.
     #[test]
     fn a_turn_is_what_access_times_spread_over_beyond_seeks() {
         for rpm in [5_400.0, 7_200.0, 15_000.0] {

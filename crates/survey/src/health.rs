@@ -63,7 +63,7 @@ fn of_drive(health: &Health) -> Conclusion {
     if told.is_empty() { said } else { said.seen("health", told) }
 }
 
-/// Wear, temperature, errors: what of them is told.
+/// Wear, temperature and errors, as far as the drive reports them.
 fn facts(health: &Health) -> String {
     let facts = [
         health.life_used_percent.map(|percent| format!("{percent}% of its rated life used")),

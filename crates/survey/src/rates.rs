@@ -17,9 +17,9 @@ const DEPTHS: [(u16, &str); 4] =
 const GROWS_MIN: f64 = 1.3;
 /// A depth that brings this share of the best rate is deep enough.
 const ENOUGH: f64 = 0.9;
-/// From so many counted reads on, one in a thousand was seen often enough to be told.
+/// Counted reads needed to report the 99.9th percentile.
 const READS_FOR_P999: u64 = 10_000;
-/// A read in a hundred, or in a thousand, that takes so many times the usual time is worth advice.
+/// A 99th or 99.9th percentile above this multiple of the usual time is worth advice.
 const LONG_TAIL: f64 = 20.0;
 
 /// Rates by topic: test and direction.
@@ -42,8 +42,8 @@ fn region(seen: &Seen<'_>) -> String {
     seen.mark.map_or(String::new(), |mark| format!("within {}", mark.setup.region_bytes.about()))
 }
 
-/// Why a number is no property of the drive: the first of its proofs that is refuted. A spread over runs is no such
-/// reason, for the interval tells it.
+/// Why a number is not a property of the drive: its first proof that is refuted. A spread over runs is not such a
+/// reason, for the interval shows it.
 fn not_taken(test: &Test) -> Option<String> {
     let proofs = test.proofs.named();
     let refuted = proofs.iter().filter(|(_, proof)| !std::ptr::eq(*proof, &test.proofs.repeatable));

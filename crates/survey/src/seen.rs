@@ -23,7 +23,7 @@ pub struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// The answer of probes about `name`, with the body that it stands in: one that decides, else the last one that does not.
+    /// The answer of probes about `name` and the body that holds it: the first that decides, else the last that does not.
     pub fn answer(&self, name: Name) -> Option<(&probe::Body, &Finding)> {
         let said = || self.probes.iter().filter_map(|body| Some((*body, body.finding(name)?)));
         let decides = |(_, finding): &(&probe::Body, &Finding)| finding.verdict != Verdict::Unknown;

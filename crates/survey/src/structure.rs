@@ -24,7 +24,7 @@ const ANSWERS: [(Topic, Name, &[Subject]); 6] = [
 ];
 
 pub fn conclude(seen: &Seen<'_>) -> Vec<Conclusion> {
-    // Of a disk that turns, flash's units are no question.
+    // The units of flash do not apply to a rotational disk.
     if seen.target.rotational == Some(true) {
         return Vec::new();
     }

@@ -14,7 +14,7 @@ pub fn rounded(value: f64) -> String {
 mod tests {
     use super::*;
 
-    // Breaks when a sentence tells a number of another size than its value.
+    // Breaks when rounding changes the magnitude of a number in a sentence.
     #[test]
     fn numbers_keep_their_size() {
         let cases =

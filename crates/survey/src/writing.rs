@@ -72,8 +72,8 @@ fn fresh(body: &Body) -> Option<f64> {
 
 /// The bytes written when a fresh drive slows down are what its medium holds. That is its spare share only where
 /// nothing else slowed it down: a part with one bit a cell ends long before, or late, and the rate that remains is not
-/// the one that theory has for the share. So the share is told where the drive's own write amplification, or its
-/// rates, agree with it.
+/// the one that theory has for the share. So the share is reported only where the drive's own write amplification, or
+/// its rates, agree with it.
 fn over_provisioning(seen: &Seen<'_>, body: &Body, ours: &Ours) -> Conclusion {
     let topic = Topic::OverProvisioning;
     let (Some(share), Some(expected)) = (ours.over_provisioning, ours.expected_ratio) else {
@@ -107,7 +107,7 @@ fn over_provisioning(seen: &Seen<'_>, body: &Body, ours: &Ours) -> Conclusion {
             ),
         );
     }
-    // Of the place on the curve, a round is not told apart from the next; and what confirms it does so to this share.
+    // The drive slowed down somewhere within a round, and the check above confirms the share to within `AGREES` of it.
     let round = body.rounds.first().map_or(0.0, |round| round.bytes_written as f64)
         / body.setup.range_bytes.max(1) as f64;
     let off = round.max(0.01) + share * AGREES;
