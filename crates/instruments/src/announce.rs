@@ -25,7 +25,7 @@ pub struct Cost {
 pub struct Foreseen {
     /// Plan, cost and doubts.
     pub announced: Announced,
-    /// True where there is no drive to measure, and nobody said that the memory is to be measured.
+    /// True where there is no drive to measure, and the user did not ask to measure the memory.
     pub is_pointless: bool,
 }
 

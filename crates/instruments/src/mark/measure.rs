@@ -304,7 +304,7 @@ impl Session<'_> {
     }
 
     /// Content of the drive's own cache, where that decides what the runs show and the drive does not report it. The runs
-    /// stand whatever becomes of it.
+    /// are kept even if this fails.
     fn cache(
         &self,
         plan: &Plan,

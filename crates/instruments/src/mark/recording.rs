@@ -83,8 +83,8 @@ impl Recording {
     /// runs can be kept.
     ///
     /// # Errors
-    /// When the place that the user named cannot be used. Where only the usual place cannot, the user
-    /// is told and nothing is recorded.
+    /// When the place that the user named cannot be used. Where only the usual place cannot, this prints a note
+    /// and records nothing.
     pub fn prepare(
         keep: Keep,
         envelope: Envelope,
@@ -341,7 +341,7 @@ fn entry(kept: &Kept, samples: &Samples) -> serde_json::Result<StepEntry> {
 /// Field of the note about a resumption: true when the run is still measured in turns with others.
 pub const IN_TURNS: &str = "in_turns";
 
-/// Kind of the notes that tell of runs that I/Os failed in.
+/// Kind of the notes about runs in which I/Os failed.
 const FAILED: &str = "failed";
 
 /// The latencies of each run of a recorded mark; none when it is in the form of another version.

@@ -67,7 +67,7 @@ impl Turns {
     }
 
     fn seats(&self) -> MutexGuard<'_, Vec<Seat>> {
-        // Seats are plain values: whoever panicked left none half-way.
+        // Seats are plain values: a thread that panicked left none of them half-written.
         self.seats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -133,7 +133,7 @@ impl Turn {
         self.turns.moved.notify_all();
     }
 
-    /// Until it is so, or nobody wants it any more.
+    /// Waits until `is_so` holds or the measurement is cancelled.
     fn wait(&self, is_so: impl Fn(&Turns, &[Seat]) -> bool) {
         let mut seats = self.turns.seats();
         while !is_so(&self.turns, &seats) && !self.turns.cancel.load(Ordering::Relaxed) {

@@ -43,7 +43,7 @@ impl Planned {
     /// The same, as it is announced.
     pub fn cost(&self, tests: usize) -> Cost {
         let Estimate { timed_ns_min, timed_ns_max, bytes_min, bytes_max, .. } = self.estimate;
-        // Fills take no less than the link takes for them, and nobody knows how much longer.
+        // Fills take at least as long as the link needs for their bytes; how much longer is not known.
         let fills = self.link.map_or(0.0, |rate| bytes_min as f64 / rate as f64 * 1e9);
         let least = timed_ns_min.unwrap_or_default().saturating_add(fills as u64);
         let is_bounded =

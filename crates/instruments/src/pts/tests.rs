@@ -227,7 +227,7 @@ impl Keeper for Sink<'_> {
             Kept::Window { window, .. } => {
                 self.written += Bytes(window.bytes_written);
                 self.part_bytes += Bytes(window.bytes_written);
-                // A virtual drive starts over, and nobody else can write to it.
+                // A virtual drive starts over, and no other program can write to it.
                 if window.engine != "virtual" && self.recorder.keeps() {
                     let so_far = json!({ ENTRIES: self.position, "bytes": self.part_bytes });
                     self.recorder.note(SO_FAR, &so_far);
@@ -339,7 +339,7 @@ fn check_unwritten(
 /// amid a fill, the stretch that was not counted, at twice the greatest rate until then.
 fn written_by_itself(run: &Run, earlier: &Earlier, minute: Minute) -> u64 {
     let is_whole = |step: &StepEntry| {
-        // [`Kept::Whole`], as it stands in the journal.
+        // [`Kept::Whole`], as the journal holds it.
         let mut kept = step.figures.as_array().into_iter().flatten();
         kept.any(|kept| kept.get("whole").is_some())
     };

@@ -1,4 +1,4 @@
-//! Purging a virtual drive: nobody loses anything, and what it does is known.
+//! Purging a virtual drive: no data is lost, and the effect is known.
 
 use anyhow::{Context as _, Result};
 use block::{Bytes, Target as _};
