@@ -126,8 +126,8 @@ struct Beside {
     course: Vec<Moment>,
 }
 
-// The parts that stand in one object are each read from it: serde would hold the object in a form of its own, and for that
-// form all that is in the parts would be compiled a second time.
+// The parts share one object, and each is read from it by itself: with `flatten`, serde would hold the object in a form of
+// its own, and everything in the parts would be compiled a second time for that form.
 impl Decode for Body {
     fn decode(value: Value) -> Result<Self, Error> {
         let run = trace::analyze::body::Body::decode(value.clone())?;
