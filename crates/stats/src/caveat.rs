@@ -117,7 +117,7 @@ mod tests {
         assert!(!caveat.agrees(&Caveat::new("few_runs", "SEQ1M read", "2 runs", Run::Finish)));
     }
 
-    // Breaks when the code does not follow the sentence, when values are lost, or when what was written is written anew.
+    // Breaks when the code does not follow the sentence, when values are lost, or when a stored sentence is replaced.
     #[test]
     fn code_and_values_stand_after_the_sentence() {
         let mut caveat = Caveat::new("few_runs", "x", "y", Remedy::MoreRuns { runs: 6 });

@@ -14,7 +14,7 @@ const WANDERING_MIN: usize = 20;
 /// Widening of an interval by the correlation, as a factor, above which values wander.
 const WANDERING: f64 = 1.5;
 
-/// Seed of the orders that tell what chance makes; it decides nothing else.
+/// Seed of the permutations that show the effect of chance; it decides nothing else.
 const SEED: u64 = 0x636f_7572;
 
 /// Values of one thing in the order of time.
@@ -41,7 +41,7 @@ pub enum Turn {
     Lower,
     /// It is what it was, within the margin.
     Unchanged,
-    /// The values do not tell.
+    /// The values do not decide it.
     Undecided,
 }
 
@@ -78,15 +78,15 @@ impl Course {
         Some(Course { shift, around, halves, wanders })
     }
 
-    /// True where a value resembles the one before more than chance makes it, apart from the change: such a course goes up
-    /// and down by itself, and is said to have changed more often than the confidence tells. Told of twenty values and more.
+    /// True where a value resembles the one before more than by chance, apart from the change: such a course goes up and down
+    /// by itself, and is called changed more often than the confidence allows. Always false below 20 values.
     pub fn wanders(&self) -> bool {
         self.wanders
     }
 
     /// How likely a course without a change looks as much like one: by the orders of its values, and by the difference of
     /// what came before and after, which has no interval where too little came. The greater of both. That values may
-    /// resemble the one before is not counted: a dozen values do not tell by how much, and one change in ten would be missed.
+    /// resemble the one before is not counted: a dozen values do not show by how much, and one change in ten would be missed.
     pub fn p_value(&self) -> f64 {
         self.shift.map_or(1.0, |shift| shift.p_value.max(self.around.p_value()))
     }

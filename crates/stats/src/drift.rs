@@ -29,7 +29,7 @@ pub struct Slope {
 /// (JASA 63, 1968), whose rank comes from the distribution of Kendall's score: exact up to 60 values
 /// without ties, else normal with the variance corrected for ties, rounded outwards.
 ///
-/// Stands 29% of outliers. The interval supposes independent noise about the line. `None` for fewer
+/// Tolerates 29% of outliers. The interval supposes independent noise about the line. `None` for fewer
 /// than two or more than [`VALUES_MAX`] values, NaN or an infinity, or a confidence that is not within
 /// (0, 1).
 pub fn theil_sen(xs: &[f64], confidence: f64) -> Option<Slope> {

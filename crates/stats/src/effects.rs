@@ -44,7 +44,7 @@ pub struct Term {
     pub p_value: f64,
 }
 
-/// The effects of factors with so many `levels` each, by `runs`: for each setting the positive values of its blocks, in the
+/// The effects of factors with `levels` levels each, by `runs`: for each setting the positive values of its blocks, in the
 /// same order of blocks. Settings are in the order of counting with the last factor fastest.
 ///
 /// A term's F is its mean square over that of its interaction with blocks, whose degrees of freedom are corrected (Greenhouse
@@ -102,7 +102,7 @@ pub fn effects(levels: &[usize], runs: &[Vec<f64>], confidence: f64) -> Option<E
         explained += term.square(None);
         let share = whole.share(term.square(None), degrees);
         let (low, high) = if blocks < 3 {
-            // To leave one of two out leaves no noise to tell.
+            // With one of two blocks left out, no noise can be estimated.
             (0.0, 1.0)
         } else {
             let left_out = without

@@ -21,7 +21,7 @@ pub fn index_of(ns: u64) -> usize {
     usize::try_from(index).unwrap_or(usize::MAX).min(COUNT - 1)
 }
 
-/// The latency that stands for the bin at `index`, in nanoseconds: its middle, which is the bin's name in `json+`. For
+/// The latency that represents the bin at `index`, in nanoseconds: its middle, which is the bin's name in `json+`. For
 /// an index beyond the last bin it is that of the last.
 pub fn middle_ns(index: usize) -> u64 {
     let index = index.min(COUNT - 1);

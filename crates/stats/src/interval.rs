@@ -22,7 +22,7 @@ use crate::sample;
 ///
 /// When the rank von Neumann test finds that neighbours resemble each other (see
 /// [`ess::effective_runs`]), the observations are worth fewer independent ones: `n_effective` says how
-/// many, and the interval is widened to the quantile levels that so many independent observations
+/// many, and the interval is widened to the quantile levels that `n_effective` independent observations
 /// would reach to. Eight runs that drift steadily are worth about three, and have no 95% interval. The
 /// alternative, the interval of n regardless, would be wrong in exactly the case in which somebody
 /// needs to know.

@@ -39,7 +39,7 @@ pub struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    /// When so many groups were complete, in nanoseconds.
+    /// When the first `groups` groups were complete, in nanoseconds.
     pub fn time(&self, groups: usize) -> f64 {
         if groups == 0 { 0.0 } else { self.ends_ns[groups - 1] as f64 }
     }
@@ -65,7 +65,7 @@ impl Progress<'_> {
     }
 
     /// The first knee after `from_bytes`: where it slows down for good by `ratio`. For good: what follows, for a quarter
-    /// of what came before or for as much time, and eight groups at least, takes so many times as long as all that came since
+    /// of what came before or for as much time, and eight groups at least, takes `ratio` times as long as all that came since
     /// `from_bytes`, in each of its halves.
     pub fn knee(&self, ratio: f64, from_bytes: u64) -> Option<Knee> {
         let cut = self.cut();
@@ -126,7 +126,7 @@ impl Progress<'_> {
 mod tests {
     use super::*;
 
-    /// Groups of a million bytes that take so many nanoseconds each.
+    /// Ends of groups of a million bytes that take `spans` nanoseconds each.
     fn ends(spans: impl Iterator<Item = u64>) -> Vec<u64> {
         spans
             .scan(0, |now, span| {
@@ -136,7 +136,7 @@ mod tests {
             .collect()
     }
 
-    // Breaks when the end of a cache is told at another place, or a moment of slowness for one.
+    // Breaks when the end of a cache is found at another place, or a moment of slowness is taken for one.
     #[test]
     fn a_fall_for_good_is_a_knee_and_a_pause_is_none() {
         let falls = ends((0..200).map(|group| if group < 80 { 1_000_000 } else { 4_000_000 }));
@@ -146,7 +146,7 @@ mod tests {
         let pauses =
             ends((0..200).map(|g| if (80..84).contains(&g) { 9_000_000 } else { 1_000_000 }));
         assert_eq!(Progress { group_bytes: 1_000_000, ends_ns: &pauses }.knee(1.25, 0), None);
-        // Ten groups are no quarter of eighty, but as slow as that they are most of the time.
+        // Ten groups are less than a quarter of eighty; slow enough, they take longer than what came before.
         let short = |slow: u64| ends((0..90).map(move |g| if g < 80 { 1_000_000 } else { slow }));
         let knee = |ends: &[u64]| Progress { group_bytes: 1_000_000, ends_ns: ends }.knee(1.25, 0);
         let found = knee(&short(12_000_000)).unwrap();

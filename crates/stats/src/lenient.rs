@@ -65,8 +65,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lenient<T> {
     }
 }
 
-/// A word that is not one of the choices. It carries no message, since nobody reads one: the code that would write it is left
-/// out of the program then.
+/// A word that is not one of the choices. It carries no message, since the error is always dropped: the code that would
+/// write one is left out of the program then.
 #[derive(Debug)]
 struct Unknown;
 

@@ -2,8 +2,8 @@
 //! modes, and the verdicts that are built on them. Pure functions from numbers to numbers.
 //!
 //! Rules that hold for every function here:
-//! - Input is a slice of `f64` in the order of measurement. Empty input, NaN and infinities are never
-//!   a panic: the answer is `None`. Whoever measured has to say why a number is missing; a statistic
+//! - Input is a slice of `f64` in the order of measurement. Empty input, NaN and infinities never
+//!   panic: the function returns `None`. The caller has to say why a number is missing; a statistic
 //!   that skips it in silence would hide that.
 //! - Nothing is drawn from the clock or the system: what resamples takes a seed, and the same seed
 //!   gives the same bits.

@@ -30,7 +30,7 @@ pub enum Remedy {
     Trace(Trace),
     /// A change of a command of another program, or of what is kept of its results.
     Command(Command),
-    /// Take so many runs, or more.
+    /// Take `runs` runs, or more.
     MoreRuns {
         /// Fewest runs.
         runs: u64,

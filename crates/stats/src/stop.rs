@@ -54,7 +54,7 @@ pub enum Decision {
     /// Not yet, or not a look.
     Continue {
         /// The look, in runs in all, at which the interval is expected to be narrow enough; `None`
-        /// when there are too few runs to tell, or it is beyond the last look. An estimate, see
+        /// when there are too few runs to estimate it, or it is beyond the last look. An estimate, see
         /// [`interval::runs_needed`].
         estimated_runs_needed: Option<usize>,
     },

@@ -199,7 +199,7 @@ fn percentiles_of_a_histogram_take_the_nearest_rank() {
     assert!(histogram == LatencyHistogram::new());
 }
 
-// Breaks when a user is told to make runs of which no order, however extreme, is rare enough.
+// Breaks when the program asks for a number of runs of which no order, however extreme, is rare enough.
 #[test]
 fn the_fewest_runs_that_decide_grow_with_the_tests_that_are_judged_together() {
     let fewest = |design: Design| [1, 2, 4, 8, 24].map(|tests| design.fewest_runs(tests));

@@ -141,7 +141,7 @@ const WORLDS: [World; 5] = [
     },
 ];
 
-/// How often of so many.
+/// True unless `hits` of `trials` show a probability above `most`.
 fn at_most(hits: usize, trials: usize, most: f64) -> bool {
     proportion_interval(hits, trials, 0.99).unwrap().low <= most
 }

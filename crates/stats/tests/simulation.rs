@@ -382,7 +382,7 @@ fn a_drift_that_is_larger_than_the_difference_forbids_an_answer() {
     let contrast = Contrast::new(&slight, &steady, Design::Separate).unwrap();
     assert!(contrast.drift_beyond().is_some(), "{contrast:?}");
     assert_eq!(judge(&[contrast], 0.95, 0.02)[0].outcome, Outcome::Equivalent);
-    // Far apart, it is no matter; and in blocks, where both fall alike, there is none.
+    // It does not matter when they are far apart; and in blocks, where both fall alike, there is none.
     let far: Vec<f64> = level.iter().map(|x| x / 2.0).collect();
     assert_eq!(said(&[falling.clone(), far], Design::Separate), Outcome::Higher);
     let twin: Vec<f64> = falling.iter().zip(noise.iter().rev()).map(|(x, e)| x + e).collect();

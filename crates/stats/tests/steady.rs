@@ -158,7 +158,7 @@ fn drives_without_a_cliff_are_believed_soon() {
     let in_place = Prior { in_place: true, ..prior(Start::Unknown) };
     assert!(flat(in_place, None) <= 1.1);
     assert!(flat(prior(Start::SequentialFill), None) <= 1.4);
-    // It tells that it moves nothing, after more than any log could take.
+    // The drive reports that it moves nothing, after more writes than any log could take.
     assert!(flat(prior(Start::Purged), Some(1.0)) <= 2.4);
     let told = Prior { over_provisioning: Some(0.28), ..prior(Start::Purged) };
     assert!(flat(told, Some(1.0)) <= 1.8);

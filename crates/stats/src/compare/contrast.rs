@@ -43,11 +43,11 @@ impl Design {
     }
 }
 
-/// Runs that resemble the one before are worth fewer. Of how many is told by the correlation of neighbours, which a
-/// dozen of runs shows poorly: it is estimated without its bias, lowered by this much, and counted more than it would be
+/// Runs that resemble the one before are worth fewer. The correlation of neighbours says how many, and a dozen runs show
+/// it poorly: it is estimated without its bias, lowered by this much, and counted more than it would be
 /// if it were known ([`UNCERTAIN`] for a square root). Both were chosen on series of 6 to 30 values, so that correlated runs
 /// raise few false alarms and independent ones lose little; how many and how little is scored by `scripts/validate
-/// compare`, which also tells what would be without.
+/// compare`, which also shows the result without them.
 const LOWERED: f64 = 0.05;
 const UNCERTAIN: f64 = 0.85;
 
@@ -165,8 +165,8 @@ impl Contrast {
     }
 
     /// The same for values that count something within a window, of which a run of `a` has about `counts.0` and one of `b`
-    /// `counts.1`. A count tells its rate to one more or less, and runs that all come out the same do not tell it better:
-    /// the interval is widened by one of each, and what lies within is told neither apart nor alike.
+    /// `counts.1`. A count is accurate to ±1, and equal runs do not make it more accurate: the interval is widened by one
+    /// of each, and a ratio within that is neither a difference nor an equivalence.
     pub fn of_counts(self, counts: (f64, f64)) -> Contrast {
         let one_of = |count: f64| if count > 0.0 { (1.0 / count).ln_1p() } else { 0.0 };
         Contrast { grain: one_of(counts.0) + one_of(counts.1), ..self }
@@ -273,7 +273,7 @@ impl Contrast {
     }
 
     /// Runs of each that would decide, in all: with 80% probability, if the two are as far apart as it looks now, their
-    /// interval excludes no difference, as one of so many tests that are open `together` with that `error` in all, or lies
+    /// interval excludes no difference, as one of `together` open tests with that `error` in all, or lies
     /// within `margin` (0.02 for 2%), whichever takes fewer. At most a million; `None` where no number of runs would, because
     /// a run counts too little ([`Contrast::of_counts`]) or sessions differ by as much ([`Contrast::of_sessions`]).
     ///

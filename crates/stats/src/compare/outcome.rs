@@ -18,7 +18,7 @@ pub enum Outcome {
     Undecided,
 }
 
-/// Why nothing is said though the runs alone would tell the two apart.
+/// Why the outcome stays undecided though the runs alone would show a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Withheld {
@@ -57,7 +57,7 @@ pub struct Judged {
 
 /// Judges contrasts together: the probability that any of them is called different though none is, is at most
 /// [`ERROR_MAX`], or 1 - `confidence` where that is less (Holm 1979). *Equivalent* is the two one-sided tests procedure at
-/// 1 - `confidence` (Schuirmann 1987) and takes precedence: what differs by less than the `margin` (0.02 for 2%) is no
+/// 1 - `confidence` (Schuirmann 1987) and takes precedence: less than the `margin` (0.02 for 2%) does not count as a
 /// difference.
 ///
 /// A difference that the runs alone would show is withheld where sessions differ by as much, or where the blocks wander.
@@ -106,7 +106,7 @@ pub fn judge(contrasts: &[Contrast], confidence: f64, margin: f64) -> Vec<Judged
     contrasts.iter().enumerate().map(judged).collect()
 }
 
-/// How many of the tests are not yet told apart: more runs leave Holm's procedure with the others decided first.
+/// How many of the tests are still open: more runs leave Holm's procedure with the others decided first.
 pub(crate) fn open(adjusted: &[f64], error: f64) -> usize {
     adjusted.iter().filter(|p| **p > error).count()
 }
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(judged(&times(150.0), &other, Design::Blocks, 0.0).outcome, Outcome::Higher);
     }
 
-    // Breaks when what both sides share in time tells them apart: a drift, an offset of a session.
+    // Breaks when an effect that both sides share in time, a drift or the offset of a session, makes them differ.
     #[test]
     fn what_both_sides_share_tells_none_apart() {
         const PAIRS: usize = 400;

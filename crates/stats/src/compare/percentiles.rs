@@ -19,7 +19,7 @@ const SEED: u64 = 0x7065_7263;
 /// Why a ratio of percentiles has no interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoInterval {
-    /// Fewer than 6 runs of a side: so few do not tell how much they differ.
+    /// Fewer than 6 runs of a side: too few to show how much they differ.
     FewRuns,
     /// Fewer than 10 latencies of a side lie beyond the percentile.
     FewLatencies,
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(LatencyRuns::new(&[]).log_percentile(&[], 50.0), None);
     }
 
-    // Five runs, or a 99.9th percentile of a thousand reads, would get an interval as if they told it.
+    // Breaks when five runs, or the 99.9th percentile of too few reads, get an interval that they cannot support.
     #[test]
     fn too_little_has_no_interval_and_says_what() {
         let mut stream = Stream::new(5);

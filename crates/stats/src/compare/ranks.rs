@@ -16,7 +16,7 @@ pub struct RankInterval {
 /// Where the probability that any of these answers is wrong is at most α, as [`super::judge`] has it, all true ranks lie
 /// within their intervals with 1 - α (Al Mohamad, Goeman and van Zwet, "Simultaneous confidence intervals for ranks",
 /// with Tukey's procedure in the place of Holm's). What is above something that is above a third is above the third: that
-/// follows, and costs no certainty. Answers that contradict each other, a above b above a, tell nothing of either's rank.
+/// follows, and costs no certainty. Answers that contradict each other, a above b above a, say nothing of either's rank.
 pub fn rank_intervals(count: usize, above: impl Fn(usize, usize) -> bool) -> Vec<RankInterval> {
     let mut is_above: Vec<Vec<bool>> =
         (0..count).map(|a| (0..count).map(|b| a != b && above(a, b)).collect()).collect();
@@ -54,11 +54,11 @@ mod tests {
     fn ranks_are_what_the_pairs_leave_open() {
         assert_eq!(ranks(0, &[]), []);
         assert_eq!(ranks(3, &[]), [(1, 3), (1, 3), (1, 3)]);
-        // 2 is above both others, which are not told apart.
+        // 2 is above both others, whose order is open.
         assert_eq!(ranks(3, &[(2, 0), (2, 1)]), [(2, 3), (2, 3), (1, 1)]);
-        // Only the outer two are told apart.
+        // Only the order of the outer two is known.
         assert_eq!(ranks(3, &[(0, 2)]), [(1, 2), (1, 3), (2, 3)]);
-        // That 0 is above 2 follows, though nobody saw it.
+        // That 0 is above 2 follows, though no pair shows it.
         assert_eq!(ranks(3, &[(0, 1), (1, 2)]), [(1, 1), (2, 2), (3, 3)]);
         // A contradiction, and a fourth that has nothing to do with it.
         assert_eq!(ranks(3, &[(0, 1), (1, 0)]), [(1, 3), (1, 3), (1, 3)]);

@@ -150,7 +150,7 @@ pub(crate) fn symmetric(ordered: &[f64], lower_rank: usize) -> OrderInterval {
 }
 
 /// Ends of the median's interval when n observations are worth `n_effective` independent ones: the
-/// quantile levels that so many would reach to, rounded outwards.
+/// quantile levels that `n_effective` observations would reach to, rounded outwards.
 pub(crate) fn widened_interval(
     ordered: &[f64],
     n_effective: f64,

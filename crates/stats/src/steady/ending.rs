@@ -48,7 +48,7 @@ const SLOPE_FILLS_GRADUAL: f64 = 6.0;
 /// Times the spread that noise explains from which on quarters of a drive write go up and down.
 const RESTLESS_TIMES: f64 = 2.5;
 const SINCE_DRIFT_FILLS_MAX: f64 = 8.0;
-/// A stretch of so many drive writes is a plateau, a shorter one a part of a gradual change.
+/// Drive writes from which on a stretch is a plateau; a shorter one is a part of a gradual change.
 const PLATEAU_FILLS: f64 = 2.0;
 /// Error of a half drive write from which on noise that lasts asks for more drive writes, and how many times that of what lies close
 /// together it has to be.

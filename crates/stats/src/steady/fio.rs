@@ -63,7 +63,7 @@ pub struct Settings {
     pub limit: Limit,
     /// `ss_dur`, in seconds.
     pub window_s: u32,
-    /// `ss_interval`, in milliseconds; 1,000 unless told, and always in [`Version::V3_33`].
+    /// `ss_interval`, in milliseconds; 1,000 by default, and always in [`Version::V3_33`].
     pub interval_ms: u32,
     /// `ss_ramp`, in seconds. Recording begins one second after it.
     pub ramp_s: u32,
@@ -338,7 +338,7 @@ mod tests {
         assert!(turned > 0.3, "the sign is wrong, and the size a third: {turned}");
     }
 
-    // The sums roll on; whoever forgot a term would drift away from the slope of the window.
+    // Breaks when a rolling sum forgets a term: it would drift away from the slope of the window.
     #[test]
     fn rolling_sums_are_those_of_the_window() {
         let rates: Vec<u64> = (0..400_u64).map(|i| 5_000 + (i * 7_919) % 613 - i).collect();

@@ -1,5 +1,5 @@
-//! How much must have been written before anything can be steady: a drive cannot tell a rate that it will keep from one
-//! that it has while there is free space, and neither can who looks at the rate.
+//! How much must have been written before anything can be steady: neither the drive nor its rate shows whether the
+//! rate will last or is only that of a drive with free space.
 
 use super::history::{Cell, History, amplifications};
 use super::judgement::{Prior, Start};
@@ -51,7 +51,7 @@ impl Gate {
         let exhausted_fills = if prior.in_place {
             0.0
         } else if let Some(known) = prior.over_provisioning {
-            // Told figures are rounded, and blocks kept free come on top.
+            // Stated figures are rounded, and blocks kept free come on top.
             base + 1.1 * known
         } else {
             match cliff_fills {
@@ -101,7 +101,7 @@ fn settled(over_provisioning: f64, share: f64) -> f64 {
     high
 }
 
-/// Over-provisioning by what the drive tells of its amplification now; of a purged drive, less what was never written.
+/// Over-provisioning by the amplification that the drive reports now; of a purged drive, less what was never written.
 fn spare_of(amplification: f64, fills: f64, was_filled: bool) -> Option<f64> {
     if amplification <= UNMOVED {
         return None;

@@ -12,7 +12,7 @@ pub enum Start {
     Purged,
     /// The range was then written in order, whole: what is free is the over-provisioning.
     SequentialFill,
-    /// Nobody knows: it may be fresh.
+    /// Not known: it may be fresh.
     Unknown,
 }
 
@@ -26,7 +26,7 @@ pub struct Prior {
     /// (physical - range) / range, when somebody knows it. With a range smaller than the drive it is that of the
     /// range: the rest of a purged drive is spare space too.
     pub over_provisioning: Option<f64>,
-    /// Least and most that it may be when nobody knows. The wider, the later a drive that never falls is believed.
+    /// Least and most that it may be when it is not known. The wider, the later a drive that never falls is believed.
     pub over_provisioning_range: [f64; 2],
     /// The medium is written in place (no log, no collection), as somebody knows: nothing has to be used up.
     pub in_place: bool,
@@ -34,7 +34,7 @@ pub struct Prior {
     pub uniform_random: bool,
     /// Share of its value that a steady state may be off, such as 0.05.
     pub margin: f64,
-    /// Fills after which a drive that did not come to rest is told never to.
+    /// Fills after which a drive without a steady state gets the verdict *no*.
     pub fills_max: f64,
 }
 
@@ -82,7 +82,7 @@ pub struct Span {
     /// Mean over that time of the rate that is tracked: IOPS, MB/s. NaN where none was measured, as between the rounds
     /// of a variable that is measured now and then; the bytes count all the same.
     pub value: f64,
-    /// Bytes written to the medium for each of the host's, where the drive tells.
+    /// Bytes written to the medium for each of the host's, where the drive reports it.
     pub amplification: Option<f64>,
     /// Something else held the drive up: heat, another user, an error. The span is not judged, nor is what was before.
     pub disturbed: bool,

@@ -1,6 +1,6 @@
 //! Steady state: is what was measured what the drive goes on doing?
 //!
-//! Three rules stand side by side. [`snia`] is the standard's, [`fio`] is that of the program most often used;
+//! There are three rules. [`snia`] is the standard's, [`fio`] is that of the program most often used;
 //! both count time, and a drive does not know time: it knows bytes. [`Detector`] is ours, and counts bytes.
 //! [`theory`] is what is known of write amplification, which the last of the three leans on.
 

@@ -10,7 +10,7 @@ const PERIODS_MIN: usize = 3;
 const VALUES_MIN: usize = 8;
 /// Least correlation of what is a period apart. Below half, less than half of the variance comes round again.
 const CORRELATION_MIN: f64 = 0.5;
-/// Least standard deviation that is no rounding, as a share.
+/// Least standard deviation that is not mere rounding, as a share.
 const VARIES: f64 = 1e-9;
 
 /// A wave.
@@ -40,7 +40,7 @@ pub(super) fn wave(values: &[f64], half_fill: usize, margin: f64, error: f64) ->
     }
     let longest = values.len() / PERIODS_MIN;
     let correlations: Vec<f64> = (0..=longest).map(|lag| correlation(values, lag)).collect();
-    // Lag 0 and what hangs together with it are no period: one begins beyond the first lag without correlation.
+    // Lag 0 and its neighbours do not count as a period: one begins beyond the first lag without correlation.
     let first = correlations.iter().position(|rho| *rho <= 0.0).filter(|lag| *lag > 0)?;
     let best = correlations[first..].iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if best < CORRELATION_MIN {
@@ -91,8 +91,8 @@ pub(super) fn wave(values: &[f64], half_fill: usize, margin: f64, error: f64) ->
 }
 
 /// Correlation of what is `lag` apart, each part about its own mean: exactly one for what comes round exactly, where the
-/// usual estimate of the autocorrelation falls off with the lag. Zero when nothing varies: the rounding of a mean is no variation,
-/// and would correlate perfectly.
+/// usual estimate of the autocorrelation falls off with the lag. Zero when nothing varies: the rounding of a mean does not
+/// count as variation, and would correlate perfectly.
 fn correlation(values: &[f64], lag: usize) -> f64 {
     let (early, late) = (&values[..values.len() - lag], &values[lag..]);
     let means = (sample::mean(early), sample::mean(late));
@@ -141,7 +141,7 @@ mod tests {
         }
     }
 
-    // A fall, a single dip and noise are no periods: naming them so would end a
+    // A fall, a single dip and noise are not periodic: calling them so would end a
     // measurement that has to go on.
     #[test]
     fn what_does_not_come_round_is_no_wave() {

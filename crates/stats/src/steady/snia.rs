@@ -1,7 +1,7 @@
 //! The rule of SNIA's Performance Test Specification (PTS 2.0.2, the definition of steady state): five rounds whose
 //! range and whose fitted line stay within shares of their mean.
 //!
-//! It is kept to the letter, so that a verdict can be compared with other programs'. What it cannot see is told in
+//! It is kept to the letter, so that a verdict can be compared with other programs'. Its blind spots are described in
 //! `docs/method/steady-state.md`: rounds are minutes, and five of them on a fresh drive are as flat as five on a
 //! steady one.
 
@@ -141,7 +141,7 @@ mod tests {
         assert!((ours - reference).abs() < 1e-9 * reference.abs(), "{ours}, {reference}");
     }
 
-    // The one window of which a real PTS report tells all figures. With n steps in place of n - 1 the excursion of the
+    // The only window for which a real PTS report prints all figures. With n steps in place of n - 1 the excursion of the
     // slope would be 32.
     #[test]
     fn a_published_window_has_its_published_figures() {
@@ -156,7 +156,7 @@ mod tests {
         assert!(window.passes);
     }
 
-    // The line of a later window is told by the test's rounds, not by the window's.
+    // The line of a later window is given over the test's rounds, not the window's.
     #[test]
     fn a_window_is_told_by_the_rounds_of_the_test() {
         let later = Window::of(&REPORT, 9).unwrap();

@@ -1,4 +1,4 @@
-//! Does a window stand still? Not "no slope was found", which a short or noisy window always passes, but: whatever the
+//! Is a window steady? Not "no slope was found", which a short or noisy window always passes, but: whatever the
 //! slope may be, what it leads to is within the margin.
 
 use crate::{ess, sample};
@@ -50,12 +50,12 @@ impl Rest {
 
 /// Looks at equally spaced values over `fills` capacities written, with two one-sided errors of `error` each.
 ///
-/// A drive's memory of how it began fades as addresses are written anew: of those that a state consists of,
+/// A drive's memory of how it began fades as addresses are rewritten: of those that a state consists of,
 /// e^-t are left after t fills of uniform random writes, whatever the policy of its collection. A series that
 /// goes to its end m like e^-t has a slope of (m - y) a fill at each point: so the distance from the window's mean to the
 /// end is the slope times one fill, and the estimate of the end is mean + slope x 1 fill. In ordinary least squares
 /// mean and slope are independent, and so the variances add up. Noise about the line is counted as
-/// [`ess::effective_sample_size`] of it, with Student's t of so many degrees of freedom less two.
+/// [`ess::effective_sample_size`] of it, with Student's t of that many degrees of freedom less two.
 ///
 /// `None` for fewer than eight values, for noise that is worth fewer than four, values that are not finite, or a mean
 /// that is not positive.
@@ -140,7 +140,7 @@ mod tests {
     }
 
     // Of noise alone the mean is the better estimate, and the line's end the worse: believed without regard to its error it
-    // would add an error of its own. The end that is told lies in the interval, whatever the slope.
+    // would add an error of its own. The reported end lies in the interval, whatever the slope.
     #[test]
     fn a_slope_of_noise_is_not_believed() {
         let (mut of_estimate, mut of_line) = (0.0, 0.0);
