@@ -20,7 +20,7 @@ pub struct Body {
     pub target: DriveInfo,
     /// Layers that the I/O passed through.
     pub stack: Stack,
-    /// How the test file is laid out; absent when the target is no file.
+    /// Layout of the test file; absent when the target is not a file.
     pub extents: Option<Extents>,
     /// Settings that the numbers depend on.
     pub setup: Setup,
@@ -54,7 +54,7 @@ pub struct Body {
 }
 
 impl Body {
-    /// True when a headline was refuted: the answer of the run is no.
+    /// True when a headline was refuted: the run's answer is negative.
     pub fn refuted(&self) -> bool {
         self.tests.iter().any(|t| !t.headline)
     }
@@ -126,7 +126,7 @@ pub struct Test {
     pub depth: u16,
     /// Submitters.
     pub threads: u16,
-    /// False when *reached* or *pattern* is refuted: the numbers are no property of the drive.
+    /// False when *reached* or *pattern* is refuted: the numbers are not a property of the drive.
     pub headline: bool,
     /// The counted runs, in the order made.
     pub runs: Vec<Run>,
@@ -154,7 +154,7 @@ pub enum Reliability {
     Confirmed,
     /// It is a property of the drive, and a proof is missing or speaks against its value.
     Provisional,
-    /// It is no property of the drive.
+    /// It is not a property of the drive.
     Rejected,
 }
 
@@ -247,7 +247,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The same as a quantity, for whoever formats it; `None` without runs, also of earlier versions' records, which
+    /// The same as a quantity, ready to be formatted; `None` without runs, also in records of earlier versions, which
     /// have 0 there.
     pub fn quantity(&self, unit: Unit) -> Option<Quantity> {
         let value = self.median.filter(|_| self.n > 0)?;
@@ -277,7 +277,7 @@ pub struct Proofs {
     pub repeatable: Proof,
     /// The tester was not the limit.
     pub unhindered: Proof,
-    /// Nobody else was using the drive, and nothing throttled it.
+    /// Nothing else was using the drive, and nothing throttled it.
     pub undisturbed: Proof,
 }
 
@@ -294,7 +294,7 @@ impl Proofs {
         ]
     }
 
-    /// True when the numbers may stand as a property of the drive.
+    /// True when the numbers can be taken for a property of the drive.
     pub fn hold(&self) -> bool {
         ![&self.reached, &self.pattern].iter().any(|p| p.verdict == Verdict::Refuted)
     }

@@ -16,7 +16,7 @@ use crate::run::RunFigures;
 
 pub use writes::{Safety, Shown, Writes};
 
-/// A fall is told when what comes after takes so many times as long.
+/// A fall counts when what comes after takes at least this many times as long.
 const RATIO: f64 = 1.25;
 /// Fewer I/Os than this in all windows together make no series.
 const IOS_MIN: u64 = 256;
@@ -28,7 +28,7 @@ const BATCHES: usize = 12;
 const ZONES: u64 = 16;
 /// Groups of all windows, at most about.
 const GROUPS_MAX: u64 = 1024;
-/// How a run ends is told by this part of its window, or by so many I/Os where that has fewer.
+/// The rate at a run's end is that of its last 1/`END_PART`, or of its last `GROUP_IOS` blocks where that has fewer.
 const END_PART: usize = 16;
 /// Later runs begin with as much of a burst when they have this part of what the first one had.
 const AGAIN_MIN: f64 = 0.8;
@@ -57,7 +57,7 @@ pub(crate) fn find(
 }
 
 /// The rate that the test's numbers are. What a drive sustains of writes in random places shows only when it was filled and
-/// written over and over, and shingled disks are no other.
+/// written over and over, and shingled disks are not an exception.
 fn shown(case: &Case<'_>, proofs: &Proofs, found: &Writes) -> Option<Shown> {
     let burst = found.burst_mb_s?;
     let is_random = case.phase.address.is_random() || !case.phase.blocks.is_empty();
@@ -136,7 +136,7 @@ fn course(case: &Case<'_>, proofs: &Proofs, executed: &Executed) -> Option<Write
     Some(after(nothing, (&line, &fall), &windows, executed))
 }
 
-/// True when the median of the runs lies above all that `burst` may be: what comes first is no burst then.
+/// True when the median of the runs lies above all that `burst` may be: the beginning is not a burst then.
 fn is_beyond(rates: &[f64], burst: Quantity) -> bool {
     let most = burst.high.unwrap_or(burst.value).max(burst.value);
     stats::median(rates).is_some_and(|median| median > most)
@@ -285,8 +285,8 @@ fn end_rate(run: &RunFigures, block: Bytes) -> f64 {
     bytes as f64 / (count as f64).max(1.0)
 }
 
-/// The windows of the runs, in order. A drive that rested between two runs, or was told to flush, takes the first bytes of
-/// the next one fast again. That is no part of what it sustains: once runs end slowly, those that follow are looked at
+/// The windows of the runs, in order. A drive that rested between two runs, or received a flush, takes the first bytes of
+/// the next one fast again. That does not belong to what it sustains: once runs end slowly, those that follow are examined
 /// from where they are slow. The first of them may have begun in the burst, but no faster than the one before it ended.
 fn windows(runs: &[RunFigures], block: Bytes) -> Vec<Window<'_>> {
     let ends: Vec<f64> = runs.iter().map(|run| end_rate(run, block)).collect();
@@ -399,7 +399,7 @@ impl Line {
 mod tests {
     use super::*;
 
-    // Breaks when a fall within one run is told as a burst though most runs are faster than what came before it.
+    // Breaks when a fall within one run is reported as a burst though most runs are faster than what came before it.
     #[test]
     fn what_most_runs_exceed_is_no_burst() {
         let burst = |low, high| Quantity {

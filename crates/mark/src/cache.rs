@@ -1,5 +1,5 @@
-//! The drive's own cache, told from its medium by reading again: what serves reads a second time is asked of a drive that
-//! does not tell how large it is, after the runs, and only where the answer decides what the runs show.
+//! Probe of the drive's own cache: data that is read again faster comes from the cache. It runs after the measurement, on a
+//! drive that does not report its cache size, and only where the answer decides what the runs show.
 //!
 //! [`is_wanted`] says whether it does, [`ask`] asks the drive, [`Found`] is the answer, on which *pattern* is judged.
 
@@ -15,7 +15,7 @@ pub use found::{Answer, Area, Found, Held, Look, Served};
 
 use crate::execute::Executed;
 
-/// DRAM of a drive that does not tell: the largest that common disks have.
+/// Cache assumed for a drive that does not report its size: the largest that common disks have.
 pub(crate) const ASSUMED: Bytes = Bytes::mib(256);
 
 /// A region of fewer caches than this may be served from what the runs before left in the cache.
@@ -24,7 +24,7 @@ pub(crate) const REGION_CACHES: u64 = 2;
 /// Most that the drive's cache may have been able to serve before the number is the cache's.
 pub(crate) const SHARE: f64 = 0.05;
 
-/// True when the size of the drive's cache decides about a test of `plan`, and the drive does not tell it: reads came back
+/// True when the size of the drive's cache decides about a test of `plan`, and the drive does not report it: reads came back
 /// to data soon enough for the cache of a common disk, or the region is not much larger than one.
 pub fn is_wanted(plan: &Plan, executed: &Executed, info: &DriveInfo, direct: bool) -> bool {
     let may_ask = plan.schedule.cache_probe > Nanos::ZERO && direct;

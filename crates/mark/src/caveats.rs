@@ -111,7 +111,7 @@ fn of_write_budget(plan: &Plan, executed: &Executed, budget: Bytes) -> String {
     format!("no run of {}, whose share is less than a block: {most}", none.join(", "))
 }
 
-/// Doubts about a filesystem that copies on write, or was told not to.
+/// Doubts about a filesystem that copies on write, or that writes this file in place all the same.
 fn of_copying(plan: &Plan, context: &Context<'_>) -> Option<Caveat> {
     let target = context.info.name.as_str();
     let copying =
@@ -182,7 +182,7 @@ fn what_ended_it(executed: &Executed) -> String {
 /// Runs that have a 95% interval of their median, at least.
 const FEWEST_RUNS: u32 = 6;
 
-/// Doubts about one test, of which so many runs were `planned` where it ended early.
+/// Doubts about one test, of which `planned` runs were planned where it ended early.
 pub(crate) fn of_test(
     test: &Test,
     case: &Case<'_>,
@@ -204,7 +204,7 @@ pub(crate) fn of_test(
             },
             match planned {
                 Some(planned) if planned >= FEWEST_RUNS => Run::FinishPlannedRuns.into(),
-                // So many that resemble one another are worth fewer.
+                // There are enough runs, but they resemble one another and are worth fewer.
                 _ if rates.len() >= FEWEST_RUNS as usize => Run::MoreRunsApart.into(),
                 _ => Remedy::MoreRuns { runs: u64::from(FEWEST_RUNS) },
             },

@@ -18,9 +18,9 @@ pub struct Ceiling {
 /// one by one, in a closed loop of their depth, for arrivals at intended times would only show their own
 /// rate. `None` for a step of which nothing is measured, and where no I/O completed.
 ///
-/// `null` is best one that goes through the kernel as the measured drive does (`through_kernel` tells), and
-/// of the same size: what completes without a system call shows a limit that no drive could reach, and a
-/// larger region makes the audit of addresses dearer than it is.
+/// `null` should go through the kernel as the measured drive does (`through_kernel` records whether it does), and
+/// be of the same size: what completes without a system call shows a limit that no drive could reach, and a
+/// larger region makes the audit of addresses more expensive than it is.
 ///
 /// It is the rate of the best slice of time, where a slice holds enough I/Os to be one: what else the machine
 /// does for a moment lowers what is reached, not what can be reached, and a limit that is too low would
@@ -80,7 +80,7 @@ fn best_rate(samples: &Samples) -> Option<f64> {
     }
 }
 
-/// I/Os from which on one more or less at the edge of a slice is no matter.
+/// I/Os from which on one more or less at the edge of a slice does not matter.
 const ENOUGH: u64 = 64;
 /// Long enough for tens of thousands of I/Os, short enough to add nothing that a user notices.
 const CEILING_WINDOW: Nanos = Nanos::millis(60);

@@ -1,6 +1,6 @@
 //! Marks of several targets, compared test by test.
 //!
-//! Each later side is held against each earlier one, by the ratio of its throughput ([`stats::Contrast`]); all pairs of all
+//! Each later side is compared with each earlier one, by the ratio of its throughput ([`stats::Contrast`]); all pairs of all
 //! tests are judged together. Sides that were measured in blocks, each with a run of every side in random order, are
 //! compared within their blocks; others as groups, and then only a difference beyond what two sessions may differ by is one
 //! of the drives.
@@ -24,7 +24,7 @@ pub use latency::{LatencyRatio, NoInterval, PercentileRatio, RunLatencies};
 pub use ranking::{Group, Tie};
 pub use sessions::of_sessions;
 
-/// Seed of the resampling that tells whether runs have two modes; it decides nothing else.
+/// Seed of the resampling that tests whether runs have two modes; it decides nothing else.
 const MODES_SEED: u64 = 0x6d6f_6465;
 
 /// A side with what was measured of it.

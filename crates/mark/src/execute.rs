@@ -120,8 +120,8 @@ impl TestRuns {
         self.runs.iter().filter(|run| run.run.is_empty()).count()
     }
 
-    /// True when I/Os finished in the measured windows of most counted runs, so that their median is of some. Zero is no
-    /// speed of a drive: it says that the window was too short for it.
+    /// True when I/Os finished in the measured windows of most counted runs, so that their median is a rate. Zero is not a
+    /// speed of a drive: it means that the window was too short for it.
     pub fn tells_rate(&self) -> bool {
         2 * self.empty() < self.runs.len()
     }
@@ -181,9 +181,9 @@ impl Executed {
     }
 }
 
-/// Is told how the runs go, and given what each left when it is over and before the next begins.
+/// Receives the progress of the runs, and the record of each when it is over and before the next begins.
 pub trait Keeper: RunSink {
-    /// The run at this position of the schedule is to begin. Whoever measures several targets in turns lets it wait here.
+    /// The run at this position of the schedule is to begin. To measure several targets in turns, let it wait here.
     fn turn(&mut self, _position: u32) {}
 
     /// A run is over. `samples` is what `kept` was made of, without its single I/Os.
@@ -221,9 +221,9 @@ pub struct Earlier {
     pub runs: Vec<Kept>,
     /// Runs that I/Os failed in, and that are made again.
     pub failed: Vec<FailedRun>,
-    /// True for a target that was made anew with this process and is in the state that it had before
-    /// the first run (a virtual drive): the runs are made again, which brings it to the state that the
-    /// next run is to find, and must come out as they are kept.
+    /// True for a target that this process created again in the state that it had before the first run (a
+    /// virtual drive): the runs are made again, which brings it to the state that the next run is to find,
+    /// and must come out as they are kept.
     pub replay: bool,
 }
 
@@ -382,7 +382,7 @@ pub fn execute(
     Ok(executed)
 }
 
-/// A virtual drive that is made anew fails again as it did, which is one failure and not two.
+/// A virtual drive that is created again fails again as it did, which is one failure and not two.
 fn note_failure(failed: FailedRun, replay: bool, executed: &mut Executed, keeper: &mut dyn Keeper) {
     if !(replay && executed.failed.contains(&failed)) {
         keeper.failed(&failed);

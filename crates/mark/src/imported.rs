@@ -1,8 +1,8 @@
 //! Results of other programs in the form of a mark: runs that can be shown and compared beside ours.
 //!
-//! Nothing of them is proven. What a file does not tell stays unknown: a figure of 0 whose name is in
-//! [`ImportedRun::not_told`], an option that is null in [`Told`]. Percentiles of several runs are made of histograms, where all
-//! runs have one, and of nothing else.
+//! Nothing of them is proven. A value that a file does not contain stays unknown: a figure of 0 whose name is in
+//! [`ImportedRun::not_told`], an option that is `None` in [`Told`]. Percentiles of several runs are made of histograms, where
+//! all runs have one, and of nothing else.
 
 mod told;
 
@@ -26,11 +26,11 @@ pub struct Source {
     pub file: String,
     /// Name in the file.
     pub job: String,
-    /// The load in our notation, where all of it is told.
+    /// The load in our notation, where all of it is known.
     pub spec: Option<TestSpec>,
     /// `read`, `write`, or `mix70` for 70% reads.
     pub op: String,
-    /// Size of a transfer, where it is told.
+    /// Size of a transfer, where it is known.
     pub block: Option<Bytes>,
     /// Target, if the file names it.
     pub target: Option<String>,
@@ -297,7 +297,7 @@ fn proofs(tool: &str, runs: usize) -> Proofs {
     }
 }
 
-/// A setting in words, where it is told.
+/// A setting in words, where it is known.
 type Setting = fn(&Told) -> Option<String>;
 
 fn of_the_whole(origin: &Origin, told: &Told, sources: &[Source]) -> Vec<Caveat> {

@@ -151,7 +151,7 @@ pub struct Options {
     pub discard_first: u32,
     /// Order of the runs.
     pub order: Order,
-    /// Most time for telling the drive's cache from its medium, after the runs and where it decides; zero for never.
+    /// Most time for the cache probe, which runs after the measurement where it decides; zero for never.
     pub cache_probe: Nanos,
     /// Goes on until the medians are this precise.
     pub until: Option<Until>,

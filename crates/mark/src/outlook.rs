@@ -209,7 +209,7 @@ fn by_bounds(phase: &Phase, submitters: u64, link: Option<u64>) -> [Bounds; 3] {
     });
     let by_ios = ios.map(|ios| ios.saturating_mul(mean_block(phase)));
     let limit = [bytes.map(|Bytes(bytes)| bytes), by_ios].into_iter().flatten().min();
-    // Nobody knows how long a flush takes: it is named beside the time.
+    // How long a flush takes is not known: it is mentioned beside the time.
     if !phase.transfers() {
         return [after.map_or(0, |after| after.0), 0, 0].map(Bounds::of);
     }

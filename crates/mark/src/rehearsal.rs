@@ -26,7 +26,7 @@ const OF_PHASE: (u64, u64) = (1024, 16_384);
 const OF_FILLING: u64 = 131_072;
 /// A memory is filled while the drive empties it: this many times its size are written by then.
 const FILLED_BY: u64 = 6;
-/// Size of the transfers that stand for the rest of a run.
+/// Size of the transfers that replace the rest of a run.
 const LARGE: Bytes = Bytes::mib(1);
 
 /// Paces of the steps of a plan.

@@ -75,7 +75,7 @@ impl Repeat {
 
 /// Compares a mark with its repetition; `margin_percent` such as 2.
 pub fn compare(original: &Body, repeated: &Body, margin_percent: f64) -> Repeat {
-    // Both are of one plan, so tests correspond by place; a name alone may stand twice.
+    // Both are of one plan, so tests correspond by position; the same name may occur twice.
     let again = |index: usize, test: &Test| {
         repeated.tests.get(index).filter(|t| (&t.name, &t.op) == (&test.name, &test.op))
     };

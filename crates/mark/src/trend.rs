@@ -31,7 +31,7 @@ pub struct Marked<'a> {
 /// Result of the analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trend {
-    /// Ratios within this share of 1 are no change, in percent.
+    /// Ratios within this share of 1 do not count as a change, in percent.
     pub margin_percent: f64,
     /// Confidence of the intervals; one less it is the probability that any of the verdicts *faster* and *slower* is wrong.
     pub confidence: f64,
@@ -53,7 +53,7 @@ pub enum Verdict {
     Faster,
     /// It is what it was, within the margin; of all: each is.
     Unchanged,
-    /// The runs do not tell.
+    /// The runs do not decide it.
     Undecided,
     /// There are fewer than six runs.
     TooFew,
@@ -224,13 +224,13 @@ fn history<'a>(
     &mut histories[at]
 }
 
-/// A value that is no further from the usual one than this is not far out.
+/// Distance from the usual value, as a share, up to which a value is not far out.
 const OFF_MIN: f64 = 0.02;
 
 /// True when the last value lies beyond the outer fences (Tukey 1977) of those before it.
 fn is_last_far_out(rates: &[f64]) -> bool {
     let Some((last, before)) = rates.split_last() else { return false };
-    // Values that hardly differ have fences next to each other, and what lies beyond is no change.
+    // The fences of values that hardly differ nearly coincide, and a value beyond them is not yet a change.
     let is_off = stats::median(before).is_some_and(|usual| (last / usual - 1.0).abs() > OFF_MIN);
     is_off
         && stats::tukey_fences(before)

@@ -1,4 +1,4 @@
-//! Caches above the drive and in it: each way they can stand for a drive, from runs made up for it.
+//! Caches above the drive and in it: each way they can be mistaken for a drive, from runs made up for it.
 
 mod world;
 
@@ -9,8 +9,8 @@ use stats::remedy::Run;
 use stats::{Evidence, Remedy, Verdict};
 use world::*;
 
-/// Breaks when ZFS's cache stands for a drive; when a dataset that keeps no data in it is refuted for it all the same, so that
-/// the remedy is none; or when the remedy does not name the dataset.
+/// Breaks when ZFS's cache is mistaken for a drive; when a dataset that keeps no data in it is refuted all the same, so that
+/// no remedy is left; or when the remedy does not name the dataset.
 #[test]
 fn zfs_is_judged_by_what_its_cache_fetched() {
     let on_zfs = |hits: u64, misses: u64, prefetched: u64, page_cache: bool| {
@@ -51,7 +51,7 @@ fn zfs_is_judged_by_what_its_cache_fetched() {
     assert_eq!(verdict(&on_zfs(0, 0, 0, false)), Verdict::Unprovable, "direct I/O is honoured");
 }
 
-/// Breaks when nobody is told what a file that is written in place lacks, or that there is such a thing.
+/// Breaks when no doubt says what a file that is written in place lacks, or that there is such a thing.
 #[test]
 fn a_file_without_copy_on_write_is_told_from_one_with() {
     let on_btrfs = |in_place| {
@@ -85,8 +85,8 @@ fn asked(answer: Answer, served: Option<u64>, not_served: Option<u64>) -> Found 
     }
 }
 
-/// Breaks when a number that the drive's cache made stands because the drive keeps its size to itself; or when one of the
-/// medium's is withdrawn, or doubted, although the drive was seen to have no such cache.
+/// Breaks when a number that the drive's cache made is accepted because the drive does not report its size; or when one of
+/// the medium's is withdrawn, or doubted, although the drive was seen to have no such cache.
 #[test]
 fn pattern_holds_reads_against_a_cache_that_was_found_by_asking() {
     let laps = |found: Found, rotational| {

@@ -112,7 +112,7 @@ fn a_mark_goes_on_where_another_process_was_stopped() {
     }
 }
 
-/// A drive that began anew: what was made is made again, must come out the same, and is kept once.
+/// A virtual drive that began again: completed runs are made again, must come out the same, and are kept once.
 #[test]
 fn a_replay_brings_a_virtual_drive_to_where_it_was() {
     let plan = plan(|_| ());
@@ -181,7 +181,7 @@ fn a_replay_that_is_stopped_loses_nothing() {
     assert_eq!(found, counted);
 }
 
-/// The numbers of a drive that failed once must not look like those of one that never did, whoever goes on.
+/// The numbers of a drive that failed once must not look like those of one that never did, whichever process resumes.
 #[test]
 fn a_failure_is_kept_and_stays_with_the_mark_that_goes_on() {
     let plan = plan(|_| ());
@@ -193,7 +193,7 @@ fn a_failure_is_kept_and_stays_with_the_mark_that_goes_on() {
         assert!(executed.broken.is_some() && executed.failed == failed, "{failed:?}");
         assert_eq!((failed.len(), failed[0].position as usize), (1, runs.len()));
 
-        // A drive that is made anew fails again, and that is the same failure; another one is new.
+        // A drive that is created again fails again, and that is the same failure; another one is new.
         let again = || Earlier { runs: runs.clone(), failed: failed.clone(), replay };
         let (mut second, mut bad) = (Shelf::default(), drive());
         bad.fails = Some((if replay { 1_500 } else { 10 }, Outcome(-5)));
@@ -226,7 +226,7 @@ fn what_is_no_beginning_of_the_plan_is_refused() {
     }
 }
 
-/// The budget is one of the whole mark: were it given anew to each process, a mark that is stopped
+/// The budget is one of the whole mark: if each process got it again, a mark that is stopped
 /// often enough would never end.
 #[test]
 fn the_budget_counts_what_earlier_processes_took() {

@@ -293,7 +293,7 @@ fn the_depth_of_timed_arrivals_is_not_held_against_the_tester() {
     assert_eq!(busy.test().proofs.unhindered.verdict, Verdict::Refuted, "no CPU time is left");
 }
 
-/// One account of addresses cannot be held against two patterns at once.
+/// One account of addresses cannot be compared with two patterns at once.
 #[test]
 fn a_step_of_several_patterns_has_none_to_refute() {
     let mut world = World::sound();
@@ -392,7 +392,7 @@ fn reached_knows_what_a_mirror_makes_of_a_byte() {
     assert_eq!(whole.verdict, Verdict::Proven);
     assert!(whole.reason.contains("2.000") && whole.reason.contains("RAID 1 over 2 members"));
     assert_eq!(whole.evidence["expected_write_ratio"], [2.0, 2.0].into());
-    // A single copy of all, or both of one half: the counters cannot tell.
+    // A single copy of all, or both of one half: the counters cannot distinguish them.
     let half = reached(&mirrored(1.0));
     assert_eq!(half.verdict, Verdict::Unprovable, "{}", half.reason);
     assert_eq!(reached(&mirrored(0.9)).verdict, Verdict::Refuted);

@@ -1,4 +1,4 @@
-//! Marks made of what other programs measured: each run stands in the test of its load, with the figures that it told
+//! Marks made of other programs' results: each run belongs to the test of its load, with the figures of its source
 //! and no others.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
@@ -22,7 +22,7 @@ const LOADS: [(Pattern, u64, u16, u16); 6] = [
 const OPS: [&str; 4] = ["read", "write", "mix70", "mix69"];
 
 fn sources() -> impl Strategy<Value = Source> {
-    // A load of which not all is told has the name of its job alone.
+    // A load that is not known in full has the name of its job alone.
     let load =
         (prop::option::of(prop::sample::select(&LOADS)), 0..3_u8, prop::sample::select(&OPS));
     let counts = (
@@ -95,8 +95,8 @@ fn by_test(sources: &[Source]) -> BTreeMap<(String, String), Vec<&Source>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
-    // A run in the test of another load or direction moves the medians of both; a figure that was not told and is no
-    // gap would be a measured 0.
+    // A run in the test of another load or direction moves the medians of both; a figure that is missing and not listed
+    // as a gap would be a measured 0.
     #[test]
     fn each_run_stands_in_its_test_with_what_it_told(sources in prop::collection::vec(sources(), 1..16)) {
         let found = made(&sources);

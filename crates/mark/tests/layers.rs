@@ -23,7 +23,7 @@ fn on_image(mut world: World, is_mapped: bool, sizes: [u64; 3]) -> World {
     world
 }
 
-/// If it failed, another program's reads of the same disk would stand in for zeros that a filesystem made up.
+/// If it failed, another program's reads of the same disk would count for zeros that a filesystem made up.
 #[test]
 fn a_charge_above_an_image_proves_nothing_of_the_disk_under_it() {
     let reached = |world: World| world.test().proofs.reached.verdict;
@@ -117,7 +117,7 @@ fn a_page_cache_below_is_judged_by_what_crossed_it() {
     assert_eq!(cached(1.0, 0).doubts(), [("reached", Verdict::Unprovable)]);
 }
 
-/// If it failed, a writer next to us would stand in for bytes that the filesystem packed before it wrote them.
+/// If it failed, another program's writes would count for bytes that the filesystem packed before it wrote them.
 #[test]
 fn writes_that_a_filesystem_packed_are_not_proven_by_a_count() {
     let mut world = World::sound().each(|_, run| {

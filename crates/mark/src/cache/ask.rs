@@ -116,8 +116,8 @@ impl Asker<'_> {
             used.extend(fresh.into_iter().zip(times));
             let Some(look) = self.oldest(&mut used, block)? else { break };
             let confirmed = match look.served {
-                // The same blocks would be held against the same first reads, and those of this moment may all have been
-                // slow: others are, which the next look needs too.
+                // The same blocks would be compared with the same first reads, and those of this moment may all have been
+                // slow: others are read, which the next look needs too.
                 Served::Yes if count == PAIRS => {
                     let fresh: Vec<Bytes> = places.by_ref().take(PAIRS).collect();
                     let times = self.read(fresh.iter().copied(), block)?;

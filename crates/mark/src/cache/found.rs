@@ -29,7 +29,7 @@ pub enum Answer {
     Seen,
     /// No: reading again took more than half as long, however soon.
     NoneSeen,
-    /// It cannot be told.
+    /// The reads do not decide it.
     Undecided,
 }
 
@@ -49,7 +49,7 @@ impl Answer {
 pub struct Held {
     /// The most that was served again; null when nothing was.
     pub served_bytes: Option<Bytes>,
-    /// The least, above that, which was not; null when none was tried, or told.
+    /// The least, above that, which was not; null when none was tried, or none was clear.
     pub not_served_bytes: Option<Bytes>,
     /// Each amount that was tried.
     pub looks: Vec<Look>,

@@ -147,7 +147,7 @@ mod tests {
         // The same times in another order: what a disk without a cache shows.
         let other = |i: usize, _| 4e6 + 1e6 * ((i * 11 + 5) % 16) as f64;
         assert_ne!(served(&pairs(other)), Served::Yes);
-        // A map of the drive's own that is at hand saves a little, and is no cache of data.
+        // A mapping table that the drive has at hand saves a little time, and is not a cache of data.
         assert_eq!(served(&pairs(|i, first| first * (0.80 + 0.01 * (i % 4) as f64))), Served::No);
         assert_eq!(Pairs::default().look(), None);
     }

@@ -10,7 +10,7 @@ use crate::body::{CONFIDENCE, Latency, Run, Spread};
 /// Result of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// Ratios within this share of 1 are no difference, in percent.
+    /// Ratios within this share of 1 do not count as a difference, in percent.
     pub margin_percent: f64,
     /// Confidence of the intervals.
     pub confidence: f64,
@@ -66,7 +66,7 @@ pub struct ComparedTest {
     pub name: String,
     /// `read`, `write`, or `mix70`.
     pub op: String,
-    /// Size of a transfer; `None`, as the next two, where no side tells it or the document is of before it was kept.
+    /// Size of a transfer; `None`, as the next two, where no side has it or the document is of before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block_bytes: Option<Bytes>,
     /// Outstanding I/Os per thread.
@@ -87,7 +87,7 @@ pub struct ComparedTest {
 /// Figures of one side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// False when *reached* or *pattern* is refuted: nothing can be held against it.
+    /// False when *reached* or *pattern* is refuted: nothing can be compared with it.
     pub headline: bool,
     /// True when a proof is missing, or speaks against the value: it is not confirmed.
     #[serde(default)]
@@ -98,7 +98,7 @@ pub struct Figures {
     pub mb_s: Spread,
     /// Latency of all I/Os of all runs together, in nanoseconds.
     pub latency_ns: Latency,
-    /// True when its runs fall into two groups: a median of both is no property of either.
+    /// True when its runs fall into two groups: a median of both describes neither.
     pub two_modes: bool,
     /// Its counted runs, in the order made; of a comparison in blocks a run is of the block with its number. Empty in documents
     /// of before they were kept.
@@ -111,7 +111,7 @@ pub struct Figures {
 pub struct Pair {
     /// Index of the side that is spoken of.
     pub of: usize,
-    /// Index of the side that it is held against.
+    /// Index of the side that it is compared with.
     pub to: usize,
     /// Verdict.
     pub outcome: Verdict,
@@ -144,7 +144,7 @@ pub enum Verdict {
     Slower,
     /// The two are within the margin.
     Equivalent,
-    /// The runs do not tell.
+    /// The runs do not decide it.
     Undecided,
     /// A number was withdrawn, or there is none.
     NotComparable,

@@ -4,14 +4,14 @@ use stats::compare::rank_intervals;
 
 use super::comparison::{ComparedTest, Figures, Pair, Ranked, Verdict};
 
-/// How sides that share their ranks stand to each other.
+/// Relation between sides that share their ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tie {
     /// There is only one.
     Alone,
     /// Each is equivalent to each other.
     Equivalent,
-    /// Not all are, and none is told from another.
+    /// Not all are, and no two of them are known to differ.
     NotToldApart,
 }
 
@@ -24,7 +24,7 @@ pub struct Group {
     pub worst: usize,
     /// Their indices, by falling median.
     pub sides: Vec<usize>,
-    /// How they stand to each other.
+    /// Relation between them.
     pub tie: Tie,
 }
 
@@ -32,7 +32,7 @@ pub struct Group {
 pub(super) fn ranking(sides: &[Option<Figures>], pairs: &[Pair]) -> Vec<Ranked> {
     let median = |side: usize| {
         let figures = sides[side].as_ref().filter(|figures| figures.headline)?;
-        // Zero is no speed: the runs were too short for one I/O.
+        // Zero is not a speed: the runs were too short for one I/O.
         figures.mb_s.median.filter(|median| *median > 0.0).map(|median| (side, median))
     };
     let mut ranked: Vec<(usize, f64)> = (0..sides.len()).filter_map(median).collect();

@@ -72,7 +72,7 @@ pub struct Options {
     pub create: Option<u64>,
     /// `-d`: measured time in seconds, from 1.
     pub duration_s: u32,
-    /// `-D`: the deviation of I/Os per second is told, over intervals of so many milliseconds, from 1.
+    /// `-D`: reports the deviation of I/Os per second, over intervals of this many milliseconds, from 1.
     pub iops_interval_ms: Option<u32>,
     /// `-f`: behind the last byte that is used, counted from the target's beginning, from 1.
     pub end: Option<u64>,
@@ -80,7 +80,7 @@ pub struct Options {
     pub threads: Threads,
     /// `-g`: most bytes per millisecond, for each thread and target, from 1.
     pub bytes_per_ms: Option<u64>,
-    /// `-L`: latencies are told.
+    /// `-L`: reports latencies.
     pub latency: bool,
     /// `-o`: transfers outstanding, for each thread and target, from 1.
     pub depth: u32,
@@ -93,7 +93,7 @@ pub struct Options {
     /// `-T`: from the beginning of one thread to that of the next on the same target. In both diskspds 0 without it,
     /// so that all threads begin at the same place.
     pub thread_stride: Option<u64>,
-    /// `-v`: progress is told.
+    /// `-v`: reports progress.
     pub verbose: bool,
     /// `-x`.
     pub engine: Engine,
@@ -150,9 +150,9 @@ impl Default for Options {
 /// How many threads there are; each count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// `-t`: so many for each target.
+    /// `-t`: this many for each target.
     PerTarget(u32),
-    /// `-F`: so many in all, each of which loads every target.
+    /// `-F`: this many in all, each of which loads every target.
     Total(u32),
 }
 
@@ -238,9 +238,9 @@ pub enum ResultFormat {
 }
 
 impl Options {
-    /// Reads the arguments behind the program's name as `argp_parse(3)` does: values stand right behind their letter,
-    /// or, where an option cannot do without one, may be the next word; letters without a value may be joined; long
-    /// names may be cut as long as they are unambiguous; targets may stand anywhere; behind `--` there are no options.
+    /// Reads the arguments after the program's name as `argp_parse(3)` does: a value directly follows its letter, or, where
+    /// an option requires one, may be the next word; letters without a value may be joined; long names may be shortened as
+    /// long as they are unambiguous; targets may appear anywhere; after `--` there are no options.
     ///
     /// Other than diskspd for Linux, 0 is taken for -B and -T, whose default it is.
     ///
@@ -367,7 +367,7 @@ fn number(option: char, value: &str, least: u32) -> Result<u32, UsageError> {
     }
 }
 
-/// A size, from 1 byte; `block` is what `b` stands for.
+/// A size, from 1 byte; `block` is the value of the unit `b`.
 fn size(option: char, value: &str, block: u64) -> Result<u64, UsageError> {
     part(option, value, value, block)
 }

@@ -22,7 +22,7 @@ pub struct Figures {
     pub ios: u64,
     /// From issue to completion, or from the intended time where there is a throttle.
     pub latency: LatencyHistogram,
-    /// I/Os completed in each whole interval; `None` when nobody asked, or there were too many to keep.
+    /// I/Os completed in each whole interval; `None` when not requested, or when there were too many to keep.
     pub per_interval: Option<Vec<u64>>,
 }
 
@@ -88,7 +88,7 @@ pub fn run(
     let (mut window, mut threads) = (Nanos::ZERO, Vec::new());
     for slot in schedule(plan) {
         let step = &plan.steps[slot.step];
-        // One run has nothing to be told apart from, so that the seed itself is what repeats it.
+        // There is only one run, so it takes the plan's seed itself, which repeats it.
         let seeded = (region, plan.content, plan.seed);
         let (samples, apart) = target.run_step_apart(environment, step, seeded, control, sink)?;
         let cut = samples.trace_dropped > 0 || control.trace_cap == 0;

@@ -1,4 +1,4 @@
-//! diskspd's command line as words: which options stand there, each with its value; as `argp_parse(3)` takes it apart.
+//! diskspd's command line as words: the options in it, each with its value, as `argp_parse(3)` splits them.
 
 use std::collections::BTreeMap;
 

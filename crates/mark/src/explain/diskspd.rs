@@ -2,7 +2,7 @@
 //!
 //! github.com/microsoft/diskspd-for-linux: `thread.cc` (each I/O outstanding goes on from its own last offset; each
 //! thread has the same seed), `target.h` (threads begin at the same place), `options.h` (`-r` alone keeps 64 KiB).
-//! Of a command that only diskspd for Windows understands, that one's behaviour is told, as its notes describe it; it was not run.
+//! A command that only diskspd for Windows understands is explained as that program's notes describe it; it was not run.
 
 mod windows;
 

@@ -311,7 +311,7 @@ impl Parts {
         match self.whole {
             Some(whole) if whole == part => None,
             Some(whole) => Some(Region { offset: Bytes(part.offset.0 - whole.offset.0), ..part }),
-            // How large a file is that is only made for it, nobody says.
+            // The size of a file that is only created for the load is not stated.
             None => place(load).starts_with("/dev/").then_some(part),
         }
     }

@@ -88,7 +88,7 @@ pub struct Job {
     pub laid_out_bytes: Option<Bytes>,
 }
 
-/// A count of which as much is told as follows from the command.
+/// A count, as exactly as it follows from the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amount {
     /// At least.
@@ -120,7 +120,7 @@ impl Amount {
         count >= self.min && self.max.is_none_or(|max| count <= max)
     }
 
-    /// The same of so many as `share` tells of one.
+    /// Each of its counts replaced by `share` of it.
     pub(super) fn scaled(self, share: impl Fn(u64) -> u64) -> Amount {
         Amount {
             min: share(self.min),
@@ -130,7 +130,7 @@ impl Amount {
     }
 }
 
-/// A share, 0 to 1, of which as much is told as follows from the command.
+/// A share, 0 to 1, as exactly as it follows from the command.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     /// At least.
@@ -147,7 +147,7 @@ pub struct Share {
 pub enum Order {
     /// One block after the other.
     Sequential,
-    /// One block after the other, from one to the next so many bytes.
+    /// One block after the other, each at a fixed distance from the one before.
     Strided {
         /// From the beginning of one block to that of the next.
         step_bytes: u64,
@@ -195,7 +195,7 @@ pub enum Way {
 pub enum Reuse {
     /// Not at all.
     Never,
-    /// Within so many bytes: any cache has them.
+    /// Within this many bytes: any cache has them.
     AtOnce {
         /// Bytes between one access and the next to the same address.
         within_bytes: u64,
@@ -205,7 +205,7 @@ pub enum Reuse {
         /// Bytes of a pass.
         bytes: u64,
     },
-    /// At random within so many bytes.
+    /// At random within this many bytes.
     AtRandom {
         /// Different bytes that accesses are drawn from.
         bytes: u64,
@@ -231,7 +231,7 @@ pub enum EndsBy {
 /// Equivalent of a command, to run instead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Equivalent {
-    /// Command lines of drivescope, one after the other; `PLAN.toml` stands for a file that holds `plan`.
+    /// Command lines of drivescope, one after the other; `PLAN.toml` is the file that holds `plan`.
     pub commands: Vec<String>,
     /// The same as one plan; null where there is nothing to plan.
     pub plan: Option<Plan>,

@@ -40,7 +40,7 @@ pub(super) struct Load {
     pub short_end: bool,
     /// Cursors of each copy, at least 1, that go through the same steps; those without gaps are an order of their own.
     pub cursors: u64,
-    /// No copy goes beyond so many bytes from where the first begins.
+    /// No copy goes beyond this many bytes from where the first begins.
     pub limit: Option<u64>,
     /// From where one copy begins to where the next does.
     pub increment: u64,
@@ -77,7 +77,7 @@ pub(super) enum Durable {
     No,
     /// Each write is when it completes.
     Each,
-    /// After so many writes, by a flush.
+    /// After this many writes, by a flush.
     Every(u64),
     /// Once, within the time that is taken.
     AtEnd,

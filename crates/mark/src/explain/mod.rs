@@ -68,8 +68,8 @@ pub fn read(name: &str, text: &str) -> Result<Given, ExplainError> {
     Ok(if is_all { Given::Words(words) } else { Given::Within(words) })
 }
 
-/// Refuses the first `word` of a command where it is the name of a program whose commands are not known: no file, no line
-/// in quotes, and nothing that stands before a program.
+/// Refuses the first `word` of a command where it is the name of a program whose commands are not known: not a file, a line
+/// in quotes, or a word that may precede a program.
 ///
 /// # Errors
 /// [`ExplainError::Program`].

@@ -1,6 +1,6 @@
 //! From a load to what comes of it: bytes, addresses, repetitions, and what ends it.
 //!
-//! Everything is arithmetic on the command. Where something depends on how fast the drive is, its bounds are told.
+//! Everything is arithmetic on the command. Where something depends on how fast the drive is, its bounds are given.
 
 use block::{Bytes, Nanos};
 use workload::audit::uniform_unique;
@@ -60,7 +60,7 @@ fn ends_by(load: &Load) -> EndsBy {
         (Some(_), None, _) => EndsBy::Size,
         (None, Some(_), _) => EndsBy::Time,
         (None, None, _) => EndsBy::Target,
-        // A paced load needs at least this long; that it is not slower nobody knows.
+        // A paced load needs at least this long; whether it is slower is not known.
         (Some(bytes), Some(time), Some(rate))
             if bytes as f64 > (1.0 + PACE) * rate * (time + load.warm_up).as_secs_f64() =>
         {

@@ -101,7 +101,7 @@ fn a_size_is_cut_off_at_the_end_of_devices_only() {
     assert_eq!((of("f"), of("/dev/sdb")), (Some(8 * MIB), Some(4 * MIB)));
 }
 
-// Breaks when threads that begin apart, and go on into what the next one has been through, are told of no repetition.
+// Breaks when threads that begin apart and go through what the next one has been through get no warning of repetition.
 #[test]
 fn threads_that_begin_apart_run_into_each_other() {
     let of = |line: &str| {
@@ -124,7 +124,7 @@ fn copies_that_begin_further_on_end_with_the_file() {
     assert!(!codes(&line.replace("filesize", "size")).contains(&"same_addresses".to_owned()));
 }
 
-// fio 3.33 drew 80% writes, covered all with lfsr, and issued nothing: breaks when one of these is told otherwise.
+// fio 3.33 drew 80% writes, covered all with lfsr, and issued nothing: breaks when the prediction for one of them differs.
 #[test]
 fn small_print_of_fio_is_kept() {
     let mix = "fio --name=x --rw=randrw --size=8m --rwmixread=90 --rwmixwrite=80";
@@ -196,7 +196,7 @@ fn partly_random_addresses_of_several_sizes_are_not_each_once() {
     assert_eq!(order("50"), Order::Other);
 }
 
-// Breaks when a trap of fio's is no longer told.
+// Breaks when a trap of fio's is no longer reported.
 #[test]
 fn traps_of_fio_are_named() {
     let base = "fio --name=x --filename=f --size=1g --direct=1";
@@ -229,7 +229,7 @@ fn traps_of_fio_are_named() {
     assert_eq!(codes(sound), ["direct_is_a_request", "one_run"]);
 }
 
-// A section that inherits nothing, or waits for nobody, is another load.
+// Breaks when a section inherits nothing, or does not wait for those before it: that is another load.
 #[test]
 fn job_files_are_read_as_fio_reads_them() {
     let text = "; a comment\n[global]\nbs=64k   # and here\nsize = 4m\n[a]\nrw=read\n[b]\nstonewall\nrw=write\nbs=8k\n\
@@ -264,7 +264,7 @@ fn diskspds_cursors_and_seeds_repeat_addresses() {
     assert!(!codes("diskspd -c1G -b1M -o1 -t1 -Sd f").contains(&"same_addresses".to_owned()));
 }
 
-// A stride is no random order, threads stay within the file, and one cursor repeats nothing.
+// Breaks when a stride is taken for random order, threads leave the file, or one cursor is said to repeat data.
 #[test]
 fn diskspds_strides_and_beginnings_are_its_own() {
     let line = "diskspd -c1G -b64K -s1M -o4 -t2 -Sd f";
@@ -492,7 +492,7 @@ fn more_bytes_than_can_be_counted_are_no_error() {
 }
 
 proptest! {
-    /// Whatever is typed gets an answer or an error; and what is told of it does not contradict itself.
+    /// Any input gets an explanation or an error, and the explanation does not contradict itself.
     #[test]
     fn nothing_that_is_typed_breaks_it(
         program in prop::sample::select(vec!["fio", "dd", "hdparm -t", "diskspd", "kdiskmark"]),

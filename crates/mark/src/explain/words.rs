@@ -2,7 +2,7 @@
 
 use super::error::ExplainError;
 
-/// Words that may stand before a program without changing what it does.
+/// Words that may precede a program without changing what it does.
 const BEFORE: [&str; 8] = ["sudo", "time", "nohup", "exec", "env", "nice", "ionice", "taskset"];
 /// Programs whose commands are read.
 const KNOWN: [&str; 5] = ["fio", "diskspd", "dd", "hdparm", "kdiskmark"];
@@ -133,7 +133,7 @@ pub(super) fn known_command(line: &str) -> Result<(Vec<String>, bool), ExplainEr
     }
 }
 
-/// True of the programs that are known, and of what stands before one.
+/// True for the programs that are known, and for words that may precede one.
 pub(super) fn may_begin(word: &str) -> bool {
     is_known(word) || BEFORE.contains(&word) || SHELLS.contains(&word)
 }
@@ -164,7 +164,7 @@ fn quoted(letters: &mut std::str::Chars<'_>, word: &mut String) -> Result<(), Ex
     }
 }
 
-/// The program's name without its directory, and what stands behind it. A prompt, `sudo` and the like with their options,
+/// The program's name without its directory, and the words after it. A prompt, `sudo` and the like with their options,
 /// and variables that are set for it, are left out.
 pub(super) fn program(words: &[String]) -> Option<(&str, &[String])> {
     let mut rest = words;
@@ -179,7 +179,7 @@ pub(super) fn program(words: &[String]) -> Option<(&str, &[String])> {
         } else {
             let bare = |word: &'_ str| word.rsplit(['/', '\\']).next().map_or(0, str::len);
             let named = |word: &String| is_known(&word[word.len() - bare(word)..]);
-            // Options of what stands before it may have values.
+            // Options of the words before it may have values.
             let at = rest.iter().position(named).filter(|_| is_behind).unwrap_or(0);
             let word = &rest[at];
             return Some((&word[word.len() - bare(word)..], &rest[at + 1..]));
@@ -188,8 +188,8 @@ pub(super) fn program(words: &[String]) -> Option<(&str, &[String])> {
     None
 }
 
-/// A program's name as it is known here, and whether it is one of Windows's. CrystalDiskMark brings diskspd under names
-/// that tell the processor.
+/// A program's name as it is known here, and whether it is one of Windows's. CrystalDiskMark ships diskspd under names
+/// that contain the processor.
 pub(super) fn name(program: &str) -> (String, bool) {
     let lower = program.to_ascii_lowercase();
     let (name, exe) = match lower.strip_suffix(".exe") {

@@ -9,7 +9,7 @@ use stats::LatencyHistogram;
 pub struct Imported {
     /// The program, such as `fio`.
     pub tool: String,
-    /// Its version, where it tells it.
+    /// Its version, where the file has it.
     pub version: Option<String>,
     /// Format of the files, such as `fio JSON`.
     pub format: String,
@@ -56,9 +56,9 @@ pub struct ImportedRun {
     pub file: String,
     /// Name in the file.
     pub job: String,
-    /// Figures of the run that the file does not tell, which are 0 there.
+    /// Figures of the run that the file does not contain, which are 0 there.
     pub not_told: Vec<String>,
-    /// Percentiles of latency as they are told, in ascending order.
+    /// Percentiles of latency as the file has them, in ascending order.
     pub percentiles: Vec<ToldPercentile>,
     /// All latencies, where the file has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]

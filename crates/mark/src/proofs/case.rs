@@ -109,7 +109,7 @@ impl<'a> RunSeries<'a> {
     }
 
     /// Centres of two groups of runs, low and high, and the share in the high one. Groups so close that
-    /// a median between them misleads nobody do not count, however well they are told apart.
+    /// a median between them does not mislead do not count, however clearly they are separated.
     pub(crate) fn two_modes(&self) -> Option<(f64, f64, f64)> {
         match self.modes?.modes {
             Modes::Two { low_center, high_center, share_high, .. }

@@ -14,7 +14,7 @@ pub(super) struct Expected {
 impl Expected {
     const ONE: Expected = Expected { low: 1.0, high: 1.0, why: None };
 
-    /// For `op` through all of a stack. `missing` tells how many members an array of this name lacked at worst.
+    /// For `op` through all of a stack. `missing` returns how many members an array of this name lacked at worst.
     pub(super) fn of(stack: &Stack, op: Op, missing: &dyn Fn(&str) -> u64) -> Expected {
         below(stack, 0, op, missing, &mut Vec::new())
     }
@@ -138,7 +138,7 @@ fn btrfs(layer: &Layer) -> Expected {
     profiles.split(',').map(of).reduce(widest).unwrap_or(Expected::ONE)
 }
 
-/// sysfs does not tell what a mapping does, only who made it and what it is built upon.
+/// sysfs does not show what a mapping does, only who made it and what it is built upon.
 fn dm(layer: &Layer) -> Expected {
     let uuid = layer.attributes.get("dm_uuid").map_or("", String::as_str);
     match uuid {

@@ -17,7 +17,7 @@ const INEXACT: f64 = 0.01;
 /// Evidence that a volatile cache took the writes, and the caveat of that.
 pub(crate) const TAKEN_BY_CACHE: &str = "taken_by_cache";
 
-/// A number of writes that is so many times too good is not the medium's.
+/// A number of writes that is more than this many times too good is not the medium's.
 const TWICE: f64 = 2.0;
 
 /// Standard deviations that the count of distinct random blocks may lie from its expectation.
@@ -203,7 +203,7 @@ impl Limits {
         Limits { surely: Some(cache), maybe: cache, held: cache, word }
     }
 
-    /// A disk has one, and does not tell.
+    /// Of a disk that does not report its cache: each has one.
     fn usual() -> Limits {
         Limits { surely: None, maybe: ASSUMED, held: ASSUMED, word: "a disk's usual cache" }
     }
@@ -269,8 +269,8 @@ fn evidence_of(case: &Case<'_>, found: &Found) -> Vec<(&'static str, Evidence)> 
 }
 
 /// Doubts the number of writes that the drive's volatile cache took, and that were not on the medium until long after: with
-/// the flush that ends each run, they took more than twice as long as the number says. Where the drive tells the size of its
-/// cache and a run wrote more, most of them were on the medium, whatever made the flush long. It is doubted and not
+/// the flush that ends each run, they took more than twice as long as the number says. Where the drive reports the size of
+/// its cache and a run wrote more, most of them were on the medium, whatever made the flush long. It is doubted and not
 /// withdrawn, since it is what the drive does with a burst, and is shown as that.
 fn against_write_cache(case: &Case<'_>, proof: Proof) -> Proof {
     let writes_only = case.phase.ops.iter().all(|share| share.op == Op::Write);

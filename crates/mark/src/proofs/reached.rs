@@ -59,7 +59,7 @@ pub(super) fn by_construction(case: &Case<'_>) -> Option<Proof> {
         );
         return Some(Proof::new(Verdict::Refuted, reason).with("leaf", leaf.name.as_str()));
     }
-    // Nothing counts what ZFS reads from its members. Of other caches the leaves tell what came past them.
+    // Nothing counts what ZFS reads from its members. For other caches the leaves show what came past them.
     let zfs = below::page_cache(case).filter(|(layer, _)| layer.kind == "zfs");
     if let Some((_, cache)) = zfs.filter(|_| !is_fetched(case)) {
         return Some(Proof::new(Verdict::Refuted, between(cache)).with("page_cache", cache));
@@ -126,7 +126,7 @@ fn doubted(proof: Proof, op: Op, device: f64, doubt: Option<below::Doubt>) -> Pr
 }
 
 /// Lookups of data in ZFS's own cache in all counted runs, and what was fetched for them: when they were made, or before,
-/// because ZFS foresaw them. `None` where it does not tell.
+/// because ZFS foresaw them. `None` where ZFS does not report it.
 fn arc(case: &Case<'_>) -> Option<(u64, u64)> {
     let of = |count: fn(&ArcCounters) -> u64| growth(case, |s| s.arc.as_ref().map(count));
     let missed = of(|arc| arc.demand_data_misses)?;

@@ -1,4 +1,4 @@
-//! *Undisturbed*: nobody else was using the drive; no thermal throttling, no CPU steal, no error, no link that changed its
+//! *Undisturbed*: nothing else was using the drive; no thermal throttling, no CPU steal, no error, no link that changed its
 //! speed.
 
 use block::{Bytes, Op};

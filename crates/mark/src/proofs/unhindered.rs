@@ -14,7 +14,7 @@ const LAG: (f64, f64) = (0.05, 0.15);
 /// Share of the submitters' time that was CPU time, or was waited for a CPU: above it, a thread has
 /// nothing left to give.
 const CPU: (f64, f64) = (0.85, 0.97);
-/// Share of waiting for a CPU from which on it is told.
+/// Share of waiting for a CPU above which the reason mentions it.
 const WORTH_TELLING: f64 = 0.01;
 /// Share of what the tester can do at most (on a device that costs nothing) that the drive may have asked of
 /// it.

@@ -44,7 +44,7 @@ pub struct SettingFigures {
     pub load: Load,
     /// Index of its level, by factor.
     pub levels: Vec<usize>,
-    /// False when *reached* or *pattern* is refuted: its numbers are no property of the drive.
+    /// False when *reached* or *pattern* is refuted: its numbers are not a property of the drive.
     pub headline: bool,
     /// Throughput over the runs, in MB/s (10^6 bytes per second).
     pub mb_s: Spread,
@@ -101,7 +101,7 @@ pub enum Standing {
     Usable,
     /// They do not.
     Unstable,
-    /// The runs do not tell.
+    /// The runs do not decide it.
     Undecided,
     /// A proof withdrew its number.
     Withdrawn,
@@ -202,7 +202,7 @@ pub struct Effect {
 pub struct LevelEffect {
     /// `4`, or `4 × 16` of two factors.
     pub level: String,
-    /// To what it is held against, over all that is varied besides.
+    /// Ratio to its reference (see `Effect::levels`), over all that is varied besides.
     pub ratio: RatioEstimate,
 }
 
@@ -214,7 +214,7 @@ pub enum Outcome {
     Matters,
     /// All its levels are within the margin.
     NoMatter,
-    /// The runs do not tell.
+    /// The runs do not decide it.
     Undecided,
 }
 
@@ -245,12 +245,12 @@ pub struct OrderEffect {
 }
 
 impl Body {
-    /// True when a number was refuted: the answer of the run is no.
+    /// True when a number was refuted: the run's answer is negative.
     pub fn refuted(&self) -> bool {
         self.settings.iter().any(|setting| !setting.headline)
     }
 
-    /// How many settings stand so.
+    /// Number of settings with this `standing`.
     pub fn count(&self, standing: Standing) -> usize {
         self.settings.iter().filter(|setting| setting.stability.standing == standing).count()
     }
@@ -268,6 +268,6 @@ impl SettingFigures {
 pub struct Limits {
     /// R/Avg of 20 runs above which a setting is unstable, as a ratio.
     pub r_over_avg_of_20: f64,
-    /// Levels whose throughputs are within this share of each other are no matter (0.02 for 2%).
+    /// Levels whose throughputs are within this share of each other do not matter (0.02 for 2%).
     pub margin: f64,
 }

@@ -117,7 +117,7 @@ impl<'a> Grid<'a> {
                 return None;
             }
         }
-        // A factor of which one level is left is no factor any more.
+        // A factor with one level left does not vary any more.
         let whole: Vec<(usize, Vec<usize>)> = factors.iter().copied().zip(kept.clone()).collect();
         let varied: Vec<(usize, Vec<usize>)> =
             whole.into_iter().filter(|(_, kept)| kept.len() > 1).collect();

@@ -112,8 +112,8 @@ fn runs(test: &Test, positions: &[u32], times: &Times) -> Vec<SettingRun> {
     told.collect()
 }
 
-/// Doubts of single settings, of which a sweep has hundreds, are told once for all settings that share them, with the words
-/// of the first.
+/// Merges the doubts of single settings, of which a sweep has hundreds, so that each is reported once for all settings that
+/// share it, with the words of the first.
 fn fewer(caveats: Vec<Caveat>, settings: &[SettingFigures]) -> Vec<Caveat> {
     let name = |setting: &SettingFigures| format!("{} {}", setting.name, setting.load.op.word());
     let names: HashSet<String> = settings.iter().map(name).collect();

@@ -8,7 +8,7 @@ use super::design::Sweep;
 use super::vary::Factor;
 use crate::body::CONFIDENCE;
 
-/// Of settings that were made in both orders; `None` where order was not varied or nothing stands in both.
+/// Of settings that were made in both orders; `None` where order was not varied or no setting counts in both.
 pub(super) fn find(sweep: &Sweep, settings: &[SettingFigures]) -> Option<OrderEffect> {
     let order = sweep.vary.iter().position(|vary| vary.factor == Factor::Order)?;
     let is_twin = |a: &SettingFigures, b: &SettingFigures| {

@@ -66,8 +66,8 @@ pub(super) fn judge(rates: &[f64], headline: bool, limits: &Limits) -> Stability
     Stability { standing, reasons, r_over_avg_of_20: ends, modes, shift }
 }
 
-/// R/Avg as 20 runs would show it: the coefficient of variation, by the deviation of logarithms, times a constant. What the
-/// runs show themselves grows with their count, and could not be held against one limit.
+/// R/Avg as 20 runs would show it: the coefficient of variation, by the deviation of logarithms, times a constant. The R/Avg
+/// of the runs themselves grows with their count, and could not be compared with one limit.
 fn spread_of_20(rates: &[f64]) -> Option<Ends> {
     let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
     let found = deviation_interval(&logs, CONFIDENCE)?;
@@ -104,7 +104,7 @@ fn shifted(rates: &[f64], least: f64) -> Option<ShiftInTime> {
     })
 }
 
-/// The smaller group is told by its runs.
+/// Describes two groups of runs, with the numbers of the runs in the smaller one.
 fn of_modes(modes: &ModesInTime, runs: usize) -> String {
     let is_low_rare = modes.low_runs.len() * 2 <= runs;
     let rare: Vec<usize> = match is_low_rare {

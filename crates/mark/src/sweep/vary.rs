@@ -187,7 +187,7 @@ fn time(text: &str) -> Result<Nanos, String> {
 }
 
 const TIME_MAX: Nanos = Nanos::secs(86_400);
-/// More levels of one factor nobody reads.
+/// Most levels of one factor: more would not be readable.
 const LEVELS_MAX: usize = 256;
 
 /// One value of a factor.
@@ -363,7 +363,7 @@ mod tests {
         }
     }
 
-    // Breaks when a slip measures something else than was meant, or is told so that nobody can mend it.
+    // Breaks when a slip measures something else than was meant, or its error does not help to correct it.
     #[test]
     fn what_cannot_be_varied_is_refused_with_the_reason() {
         for (text, why) in [

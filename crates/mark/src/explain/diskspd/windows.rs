@@ -53,7 +53,7 @@ enum Taken {
     No,
     /// It is the same as this.
     Instead(String),
-    /// It changes nothing that is told, or is kept in [`Windows`].
+    /// It changes nothing in the explanation, or is kept in [`Windows`].
     Out,
     /// It changes what is not predicted.
     Strange,

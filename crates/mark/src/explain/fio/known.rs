@@ -350,7 +350,7 @@ const OTHERS: &[&str] = &[
     "zoneskip",
 ];
 
-/// Options that stand alone; all others have a value, behind `=` or as the next word.
+/// Options that need no value; all others have one, after `=` or as the next word.
 const ALONE: &[&str] = &[
     "append-terse",
     "bandwidth-log",
@@ -435,7 +435,7 @@ pub(super) fn kind(name: &str) -> Kind {
     }
 }
 
-/// Whether the next word is its value, where none stands behind `=`. A name that is not known is taken to stand alone:
+/// Whether the next word is its value, where there is none after `=`. A name that is not known is taken to have no value:
 /// otherwise what follows would be swallowed.
 pub(super) fn takes_word(name: &str) -> bool {
     let is_known = kind(name) != Kind::NotPredicted || name == "name" || name == "section";
@@ -460,7 +460,7 @@ pub(super) fn completed(name: &str) -> &str {
     }
 }
 
-/// So many letters may a name be off to be taken for a slip.
+/// Letters by which a name may be off to be taken for a slip, at most.
 const SLIP: usize = 2;
 
 /// The option that is meant, where fio has none of this name and one of nearly this name.

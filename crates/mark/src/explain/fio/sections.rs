@@ -49,7 +49,7 @@ impl Job {
         ExplainError::value(self.given(name).map_or(name, |given| &given.place), what)
     }
 
-    /// Off when it is not given; on when it stands alone.
+    /// Off when it is not given; on when it is given without a value.
     pub(super) fn switch(&self, name: &str) -> Result<bool, ExplainError> {
         Ok(self.maybe_switch(name)?.unwrap_or(false))
     }
@@ -148,7 +148,7 @@ pub(crate) fn is_job_file(text: &str) -> bool {
         .is_some_and(|line| line.starts_with('['))
 }
 
-/// Words of a command line that are no options, which fio takes for job files.
+/// Words of a command line that are not options, which fio takes for job files.
 pub(super) fn job_files(words: &[String]) -> Vec<String> {
     let mut files = Vec::new();
     let mut words = words.iter();
