@@ -9,7 +9,7 @@ use crate::conclusion::{Conclusion, Topic, Value};
 use crate::seen::Seen;
 use block::Bytes;
 
-/// The topics that are a probe's answer as it stands: its name, and what advice belongs to it.
+/// The topics whose answer is that of one probe: its name, and what advice belongs to it.
 const ANSWERS: [(Topic, Name, &[Subject]); 6] = [
     (
         Topic::EraseBlock,
