@@ -198,7 +198,7 @@ impl Session<'_> {
         own_file: bool,
         plan: Plan,
     ) -> Result<Measured> {
-        // Held to the end of the run: it keeps everybody else away from the device.
+        // Held to the end of the run: it keeps other programs away from the device.
         let OpenDrive { target: opened, mut environment, identity, permit: _held } = drive;
         if self.job.target.iopoll
             && let Some(name) =

@@ -1,7 +1,7 @@
 //! Several measurements on one machine, taking turns: one makes its runs of a block while the others wait, then the next,
 //! in an order that is drawn for each block.
 //!
-//! Each measurement is the same as it would be alone, on a thread of its own. Here is only who may go on.
+//! Each measurement is the same as it would be alone, on a thread of its own. This module only decides which may run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

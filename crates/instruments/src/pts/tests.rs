@@ -250,7 +250,7 @@ impl Keeper for Sink<'_> {
     }
 }
 
-/// The part of the recorded `run` from which tests can go on; `all` are its steps.
+/// The part of the recorded `run` from which tests can resume; `all` are its steps.
 fn earlier(run: &Run, all: Vec<Vec<Kept>>, replay: bool) -> Earlier {
     let (mut kept, mut from) = (Vec::new(), 0);
     // Each resumption made again what came after the last whole part: of that, the later entries count.
@@ -267,7 +267,7 @@ fn earlier(run: &Run, all: Vec<Vec<Kept>>, replay: bool) -> Earlier {
     if replay { earlier } else { earlier.up_to_whole() }
 }
 
-/// Asks whether somebody wrote to the drive since the last whole part; `now` is what is counted now.
+/// Checks that no other program wrote to the drive since the last whole part; `now` is what is counted now.
 ///
 /// # Errors
 /// When more was written than the part that was broken off can have; a new run is needed then.

@@ -41,7 +41,7 @@ pub fn purge(job: &Job<'_>) -> Result<PurgeOutcome> {
         }
         return Ok(PurgeOutcome::Planned(Box::new(body)));
     }
-    // Held to the end: they keep everybody else away from all that is emptied.
+    // Held to the end: they keep other programs away from all that is emptied.
     let (permit, _others) = permits(job, &roots, &found, &chosen)?;
     if !found.is_open_as(permit.file()) {
         let name = path.display();
