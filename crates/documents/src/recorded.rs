@@ -23,11 +23,11 @@ pub struct Recorded {
     pub found: ResultBody,
     /// The document itself.
     pub document: Value,
-    /// How the record stands; none of a document alone.
+    /// State of the record; `None` for a document alone.
     pub record: Option<Record>,
 }
 
-/// How a record stands.
+/// State of a record.
 pub struct Record {
     /// How it ended, in a word.
     pub state: &'static str,
