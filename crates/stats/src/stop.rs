@@ -165,7 +165,7 @@ impl Walk {
         Walk { runs: 0, alive: vec![1.0], missed: 0.0 }
     }
 
-    /// Goes on to `runs`; each further run is below the median or not, with the same probability.
+    /// Continues to `runs`; each further run is below the median or not, with the same probability.
     fn advance(&mut self, runs: usize) {
         while self.runs < runs {
             self.alive.push(0.0);

@@ -300,8 +300,8 @@ impl Contrast {
         (self.design == Design::Separate).then(blocks).flatten()
     }
 
-    /// Runs of a `design` that differ or agree, where there is so much room for either beside what counts leave open, and one
-    /// run has this deviation.
+    /// Runs of a `design` that differ or agree, with this room for either beside what counts leave open, where one run has
+    /// this `deviation`.
     fn needed(
         &self,
         design: Design,

@@ -40,7 +40,7 @@ impl LatencyHistogram {
     /// width, since that form holds bins alone.
     ///
     /// # Errors
-    /// When the text is none, or of other bounds.
+    /// When the text is not a histogram, or has other bounds.
     pub fn from_hdr_text(text: &str) -> Result<LatencyHistogram, String> {
         let bins = bins_of(text)?;
         let mut histogram = LatencyHistogram::new();

@@ -69,7 +69,7 @@ pub struct Detector {
     accepted: Option<(State, u64)>,
     /// The last acceptance that was withdrawn: where it was given, and where it was found void.
     withdrawn: Option<[u64; 2]>,
-    /// Bytes that had been written when a wave was last seen to go on, and its length in bytes.
+    /// Bytes that had been written when a wave was last seen to continue, and its length in bytes.
     wave: Option<[u64; 2]>,
 }
 

@@ -1,5 +1,5 @@
-//! The steady-state detection of fio, as two of its versions compute it, defects included: so that a run of somebody
-//! else's can be judged by the rule that ended it.
+//! The steady-state detection of fio, as two of its versions compute it, defects included: so that a run of another
+//! person's can be judged by the rule that ended it.
 //!
 //! Once an interval fio takes the rate since the last one into a ring of `ss_dur / ss_interval` samples, and when the
 //! ring is full it compares either the greatest distance from the mean or the slope of the least-squares line *per

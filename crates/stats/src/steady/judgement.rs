@@ -23,12 +23,12 @@ pub struct Prior {
     pub range_bytes: u64,
     /// Before the first byte.
     pub start: Start,
-    /// (physical - range) / range, when somebody knows it. With a range smaller than the drive it is that of the
+    /// (physical - range) / range, when it is known. With a range smaller than the drive it is that of the
     /// range: the rest of a purged drive is spare space too.
     pub over_provisioning: Option<f64>,
     /// Least and most that it may be when it is not known. The wider, the later a drive that never falls is believed.
     pub over_provisioning_range: [f64; 2],
-    /// The medium is written in place (no log, no collection), as somebody knows: nothing has to be used up.
+    /// The medium is known to be written in place (no log, no collection): nothing has to be used up.
     pub in_place: bool,
     /// Writes are uniform random over the range: theory may be used.
     pub uniform_random: bool,
@@ -98,9 +98,9 @@ pub enum State {
     Fresh,
     /// On the way.
     Transition,
-    /// It goes on like this.
+    /// It continues like this.
     Steady,
-    /// It goes on like this, up and down.
+    /// It continues like this, up and down.
     Periodic,
     /// Something else holds it up, or it fell to a much lower rate.
     Throttled,
@@ -150,7 +150,7 @@ impl State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The drive goes on like this: *steady*, or *periodic*, where the value is that of whole periods.
+    /// The drive continues like this: *steady*, or *periodic*, where the value is that of whole periods.
     Yes,
     /// More has to be written.
     NotYet,

@@ -1,4 +1,4 @@
-//! Steady state: is what was measured what the drive goes on doing?
+//! Steady state: will the drive keep doing what was measured?
 //!
 //! There are three rules. [`snia`] is the standard's, [`fio`] is that of the program most often used;
 //! both count time, and a drive does not know time: it knows bytes. [`Detector`] is ours, and counts bytes.
