@@ -189,7 +189,7 @@ pub trait Keeper: RunSink {
     /// A run is over. `samples` is what `kept` was made of, without its single I/Os.
     fn over(&mut self, kept: &Kept, samples: &Samples);
 
-    /// This is all so far, after a run of the step with this index. Does nothing unless somebody looks.
+    /// Receives all results so far, after a run of the step with this index. Does nothing by default.
     fn stands(&mut self, _so_far: &Executed, _step: usize) {}
 
     /// An I/O of a run failed; the mark ends with it.

@@ -153,11 +153,11 @@ pub struct Options {
     pub order: Order,
     /// Most time for the cache probe, which runs after the measurement where it decides; zero for never.
     pub cache_probe: Nanos,
-    /// Goes on until the medians are this precise.
+    /// Adds runs until the medians are this precise.
     pub until: Option<Until>,
     /// Tests that `runs` leave undecided get more of them.
     pub decides: Deciding,
-    /// A measured phase of one submitter goes on until this many I/Os have completed, up to [`Stop::LONGEST`] times its time.
+    /// A measured phase of one submitter lasts until this many I/Os have completed, up to [`Stop::LONGEST`] times its time.
     pub at_least_ios: Option<u64>,
     /// Root of all randomness.
     pub seed: u64,

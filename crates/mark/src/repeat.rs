@@ -60,7 +60,7 @@ pub enum Outcome {
     Slower,
     /// The interval reaches over an end of the margin, or there are too few runs for one.
     Undecided,
-    /// One of the two has no number that stands.
+    /// One of the two has no valid number.
     NotComparable,
 }
 

@@ -32,7 +32,7 @@ pub struct RunFigures {
     pub before: Snapshot,
     /// Counters after.
     pub after: Snapshot,
-    /// How the drive stood before it; absent where nothing had been written, or that was not looked at.
+    /// State of the drive before it; absent where nothing had been written, or that was not looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<Settled>,
 }

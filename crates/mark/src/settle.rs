@@ -1,8 +1,8 @@
 //! Waits, before a run in the wake of writes, until the drive answers as quickly as it did when it was idle.
 //!
-//! A drive that took writes may go on with them on its own: it empties its cache, moves data, erases. A few small reads show
-//! that by their latency, and cost nothing. They wait no longer than `schedule.settle` before a run, and what came of it is
-//! kept with the run.
+//! A drive that took writes may keep working on them on its own: it empties its cache, moves data, erases. A few small reads
+//! show that by their latency, and cost nothing. They wait no longer than `schedule.settle` before a run, and what came of it
+//! is kept with the run.
 //!
 //! Drives answer reads of unwritten sectors faster than reads of written ones. So the first stable latency after writes replaces
 //! the idle latency from before them; later only a lower one does. A drive that works on what was written for minutes looks the
@@ -18,7 +18,7 @@ use workload::plan::{Address, Arrival, Content, OpShare, Phase, Plan, Region, St
 
 use crate::rest::rest;
 
-/// How a drive stood before a run that followed on writes.
+/// State of a drive before a run that followed on writes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settled {
     /// Latency of small reads (75th percentile) when the drive was idle, as far as it is known by then, in nanoseconds.
@@ -43,7 +43,7 @@ const READS: u64 = 12;
 /// And at most, as many as are finished within this time.
 const MOST_READS: u64 = 256;
 const LOOK: Nanos = Nanos::millis(100);
-/// Their latency that counts: a few reads that somebody else delayed do not.
+/// Their latency that counts: a few reads that another program delayed do not.
 const LOOK_PERCENTILE: f64 = 75.0;
 /// Looks at the beginning.
 const FIRST_LOOKS: u64 = 3;
@@ -125,7 +125,7 @@ impl Settling {
         })
     }
 
-    /// Goes on from a run of an earlier process.
+    /// Resumes from a run of an earlier process.
     pub(crate) fn resumed(&mut self, settled: Option<Settled>) {
         self.idle_ns = settled.map(|settled| settled.idle_ns).or(self.idle_ns);
         self.is_of_written |= settled.is_some();
@@ -261,7 +261,7 @@ impl Settling {
     }
 }
 
-/// How the drive stood after the last run.
+/// State of the drive after the last run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Last {
     /// Latency of small reads, in nanoseconds, where runs wrote.

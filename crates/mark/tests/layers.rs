@@ -162,7 +162,7 @@ fn events_at_the_leaf_settle_what_counters_leave_open() {
     };
     let somewhere = LeafEvents { is_mapped: false, ..EVENTS };
     let sparse = |is_mapped, holes| on_image(World::sound(), is_mapped, [1000, holes, 0]);
-    // Btrfs in a sparse image: no other reads its files, or somebody does.
+    // Btrfs in a sparse image: no other process reads its files, or one does.
     assert_eq!(seen(sparse(false, 900), 1.0, somewhere), Verdict::Proven);
     assert_eq!(seen(sparse(false, 900), 1.5, somewhere), Verdict::Unprovable);
     assert_eq!(seen(sparse(false, 900), 0.9, somewhere), Verdict::Refuted);
@@ -176,7 +176,7 @@ fn events_at_the_leaf_settle_what_counters_leave_open() {
     assert_eq!(seen(uncharged(0.8), 1.0, EVENTS), Verdict::Proven);
     assert_eq!(seen(uncharged(0.8), 1.0, somewhere), Verdict::Unprovable);
     assert_eq!(seen(uncharged(0.1), 1.0, EVENTS), Verdict::Refuted, "others read our places");
-    // Counters that are everybody's, and events that are of our places.
+    // Counters of all processes, and events of our places only.
     assert_eq!(seen(World::sound(), 0.5, EVENTS), Verdict::Refuted);
     assert_eq!(seen(World::sound(), 0.5, LeafEvents { moves: 1, ..EVENTS }), Verdict::Proven);
     assert_eq!(seen(World::sound(), 0.5, LeafEvents { lost: 1, ..EVENTS }), Verdict::Proven);

@@ -12,7 +12,7 @@ use workload::script::{Access, Script};
 use super::infer::{self, Pairs, Where};
 use super::{Area, Found, Held, Look, Served};
 
-/// Length of the part of the drive that is read in, where there is so much.
+/// Length of the part of the drive that is read in, where the drive has as much.
 pub(super) const AREA: Bytes = Bytes::gib(1);
 /// Pairs of a look.
 const PAIRS: usize = 16;

@@ -79,7 +79,7 @@ pub struct ComparedTest {
     pub sides: Vec<Option<Figures>>,
     /// Each later side to each earlier one.
     pub pairs: Vec<Pair>,
-    /// The sides whose number stands, by falling median, each with the ranks that it may have: all of them hold together
+    /// The sides with a valid number, by falling median, each with the ranks that it may have: all of them hold together
     /// at the confidence of the comparison.
     pub ranking: Vec<Ranked>,
 }
@@ -192,7 +192,7 @@ impl Comparison {
     }
 }
 
-/// A side among those whose number stands.
+/// A side among those with a valid number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ranked {
     /// Index of the side.

@@ -162,7 +162,7 @@ pub struct Random {
     /// Alignment of offsets, from 1, counted from the first byte used. Without a value, it is the block size as documented;
     /// diskspd for Linux takes 65536.
     pub align: Option<u64>,
-    /// `-rs`, of diskspd for Windows: share in percent of accesses that are random, 1 to 99; the others go on from the
+    /// `-rs`, of diskspd for Windows: share in percent of accesses that are random, 1 to 99; the others follow the
     /// one before. `None` is all of them.
     pub percent: Option<u8>,
 }
@@ -249,7 +249,7 @@ impl Options {
     pub fn parse<S: AsRef<str>>(args: &[S]) -> Result<Options, UsageError> {
         let Words { options: given, targets } = Words::read(args)?;
         let mut options = Options { targets, ..Options::default() };
-        // Other sizes may count blocks, wherever -b stands.
+        // Other sizes may count blocks, wherever -b appears.
         if let Some(value) = given.get(&'b') {
             if value.ends_with('b') {
                 return wrong('b', value, "a block is not a number of blocks; write K, M or G");

@@ -214,7 +214,7 @@ impl Options {
             Some(_) => Address::Strided { stride, apart, cursors },
             None if stride == block => Address::Sequential { share: Share::Partition },
             None => {
-                // A part for each to begin in, at a multiple of what it goes on by.
+                // Each begins in a part of its own, at a multiple of the stride.
                 let part = length.checked_div(u64::from(self.threads_of_target())).unwrap_or(0);
                 Address::Strided { stride, apart: Bytes(part).round_down(stride), cursors }
             }

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// Why a command line is none of diskspd's.
+/// Why a command line is not one of diskspd's.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UsageError {
     /// `--help`: no error; [`super::HELP`] is to be printed on stdout.

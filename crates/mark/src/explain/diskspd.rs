@@ -1,6 +1,6 @@
 //! diskspd for Linux, as it is and not as it is documented: what its source does with offsets, seeds and alignment.
 //!
-//! github.com/microsoft/diskspd-for-linux: `thread.cc` (each I/O outstanding goes on from its own last offset; each
+//! github.com/microsoft/diskspd-for-linux: `thread.cc` (each I/O outstanding continues from its own last offset; each
 //! thread has the same seed), `target.h` (threads begin at the same place), `options.h` (`-r` alone keeps 64 KiB).
 //! A command that only diskspd for Windows understands is explained as that program's notes describe it; it was not run.
 
@@ -60,7 +60,7 @@ fn load(options: &Options, program: &Program, path: &str, target: Option<u64>) -
     // Random offsets are drawn from all of it, wherever a thread begins.
     let apart = options.thread_stride.unwrap_or(0);
     load.increment = if options.random.is_some() { 0 } else { apart };
-    // A thread that comes to the end goes on from its beginning, so that none is beyond it.
+    // A thread that comes to the end continues from its beginning, so that none is beyond it.
     load.limit = load.span;
     load.offset = options.base_offset;
     load.time = Some(Nanos::secs(u64::from(options.duration_s)));

@@ -8,7 +8,7 @@ use super::error::ExplainError;
 use super::explained::{Order, Way};
 use super::load::Load;
 
-/// hdparm reads so much at a time (hdparm 9.65, found with a loop device's counters).
+/// Size of hdparm's reads (hdparm 9.65, found with a loop device's counters).
 const BLOCK: u64 = 2 << 20;
 /// Time given to `-t`.
 const DEVICE: Nanos = Nanos::secs(3);

@@ -188,11 +188,11 @@ fn against_cache(case: &Case<'_>, proof: Proof) -> Proof {
 
 /// Amounts of data that the drive's cache may have served.
 struct Limits {
-    /// Data that came again within so much were served by it.
+    /// Data that came again within this many bytes were served by it.
     surely: Option<Bytes>,
     /// Data that came again later than this were not.
     maybe: Bytes,
-    /// So much of what the runs before read may still be in it.
+    /// Bytes of what the runs before read that may still be in it.
     held: Bytes,
     /// The cache, in words.
     word: &'static str,

@@ -34,7 +34,7 @@ fn with_arc(case: &Case<'_>, proof: Proof) -> Proof {
     }
 }
 
-/// Of two directions of one test, the one that proves less stands; evidence of both is kept.
+/// Of two directions of one test, the one that proves less counts; evidence of both is kept.
 fn worse(a: Proof, b: Proof) -> Proof {
     let rank = |p: &Proof| match p.verdict {
         Verdict::Refuted => 0,
@@ -134,7 +134,7 @@ fn arc(case: &Case<'_>) -> Option<(u64, u64)> {
 }
 
 /// True of a test of reads when ZFS fetched nearly everything that was looked up, as it does in a dataset that keeps only
-/// metadata in its cache. The counters are everybody's, so that proves nothing; but the cache alone refutes nothing then.
+/// metadata in its cache. The counters are of all programs, so that proves nothing; but the cache alone refutes nothing then.
 fn is_fetched(case: &Case<'_>) -> bool {
     let fetched = |(looked_up, fetched): (u64, u64)| {
         looked_up > 0 && fetched as f64 >= (1.0 - CACHED_SHARE) * looked_up as f64

@@ -232,7 +232,7 @@ impl Outcome {
 /// Effect of interleaving, over the settings made in both orders.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OrderEffect {
-    /// Settings that were made in both orders and stand.
+    /// Settings that were made in both orders, with a valid number in each.
     pub settings: usize,
     /// Spread of runs (CV) in turns to that of runs in a row; its interval is over settings.
     pub spread: Option<RatioEstimate>,

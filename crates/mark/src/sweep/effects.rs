@@ -76,8 +76,8 @@ pub(super) fn find(
 }
 
 impl<'a> Grid<'a> {
-    /// The settings of all combinations of `factors`, without levels that lack a setting whose number stands: those with
-    /// the greatest share of such settings go first. `None` when no factor keeps two levels.
+    /// The settings of all combinations of `factors`, without levels that have a setting with a withdrawn number: those
+    /// with the greatest share of such settings are removed first. `None` when no factor keeps two levels.
     fn new(
         sweep: &'a Sweep,
         factors: &[usize],

@@ -15,7 +15,7 @@ pub(super) const RANGE_OF_20: f64 = 3.735;
 const MODES_SEED: u64 = 0x7377_6565;
 const SHIFT_SEED: u64 = 0x7368_6966;
 
-/// Chance of calling a shift that is none, of each setting.
+/// Chance of reporting a shift where there is none, of each setting.
 const SHIFT_P: f64 = 0.01;
 
 /// Judges the runs of a setting, in the order made. `headline` is false when a proof withdrew its number.

@@ -263,7 +263,7 @@ fn of_lines(
     let mut is_global = None;
     for (index, line) in text.lines().enumerate() {
         let place = || format!("{file}, line {}", index + 1);
-        // fio cuts a line at either sign, wherever it stands.
+        // fio cuts a line at either sign, wherever it appears.
         let line = line.split([';', '#']).next().unwrap_or_default().trim();
         if line.is_empty() {
             continue;
