@@ -17,7 +17,7 @@ const INEXACT: f64 = 0.01;
 /// Evidence that a volatile cache took the writes, and the caveat of that.
 pub(crate) const TAKEN_BY_CACHE: &str = "taken_by_cache";
 
-/// A number of writes that is more than this many times too good is not the medium's.
+/// Ratio of the rate without the flush to that with it, above which the number is not the medium's.
 const TWICE: f64 = 2.0;
 
 /// Standard deviations that the count of distinct random blocks may lie from its expectation.
