@@ -32,7 +32,7 @@ pub struct Imported {
     pub with_completion: u64,
     /// I/Os whose task is known.
     pub with_task: u64,
-    /// Rows that identify themselves as something other than I/O.
+    /// Rows that identify themselves as something other than I/O, or hold nothing that can be kept.
     pub ignored_rows: u64,
     /// Rows that could not be read and were left out.
     pub skipped_rows: u64,
