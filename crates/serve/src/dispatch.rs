@@ -18,13 +18,13 @@ use crate::time::RealTime;
 /// 10 us with this, and by no less with 60 us, which takes the CPU from the programs that are served.
 const SPIN: Nanos = Nanos::micros(25);
 
-/// While no program waits, the drive's own events (destaging, folding) are let happen this often at most:
-/// nobody sees when exactly, and a later request finds the drive as it would be.
+/// While no program waits, the drive's own events (destaging, folding) are processed at most this often: their exact
+/// time is not visible, and a later request finds the drive in the right state.
 const IDLE: Nanos = Nanos::millis(20);
 
 /// Channel to the program that asked.
 pub(crate) trait Answer: Send {
-    /// Tells how it went.
+    /// Sends the reply.
     fn reply(self, reply: &Reply<'_>);
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Message<A> {
     pub(crate) arrived: Time,
 }
 
-/// Serves until nobody can send requests any more.
+/// Serves until all senders of requests are gone.
 ///
 /// # Errors
 /// The drive's own, when it fails as a whole; what is under way is then left unanswered, which the kernel

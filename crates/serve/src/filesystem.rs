@@ -25,7 +25,7 @@ const ROOT: INodeNo = INodeNo::ROOT;
 /// The file.
 const FILE: INodeNo = INodeNo(2);
 
-/// How long the kernel may believe what it was told of names and sizes: they do not change.
+/// How long the kernel may cache names and sizes: they do not change.
 const TTL: Duration = Duration::from_secs(1);
 
 /// Asynchronous requests that the kernel has under way at once, as of io_uring, libaio and loop devices.
@@ -144,7 +144,7 @@ impl DriveFile {
             FILE => Some(FileAttr {
                 ino: FILE,
                 size: self.face.capacity_bytes,
-                // All of it, as of a drive: it is not sparse for whoever looks at it.
+                // The full size, as of a drive: the file must not look sparse.
                 blocks: self.face.capacity_bytes / 512,
                 mtime: written,
                 ctime: written,
@@ -217,8 +217,8 @@ impl Filesystem for DriveFile {
         if inode != FILE {
             return reply.error(Errno::EISDIR);
         }
-        // Past the page cache, whatever the program asked for: every read is one of the drive. Writes of
-        // several threads are not made to wait for each other, and closing asks nobody.
+        // Bypass the page cache, whatever the program asked for: every read reaches the drive. Writes of several
+        // threads run in parallel, and closing sends no flush request.
         let flags = FopenFlags::FOPEN_DIRECT_IO
             | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES
             | FopenFlags::FOPEN_NOFLUSH;

@@ -141,8 +141,8 @@ impl Served {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes the drive away. When it is in use, it is taken away all the same: it has no name any more,
-    /// and whoever has it open loses it when this process ends.
+    /// Unmounts the drive, even when it is in use: its path disappears, and programs that have it open lose it when
+    /// this process ends.
     ///
     /// # Errors
     /// [`ServeError::Drive`] when the drive failed as a whole, [`ServeError::Mount`] when the mount cannot
@@ -150,7 +150,7 @@ impl Served {
     pub fn stop(self) -> Result<Ended, ServeError> {
         let Served { directory, mut unmounter, receiver, dispatcher, tally } = self;
         let was_busy = match unmounter.unmount() {
-            // Without root it is detached at once, and whoever has it open keeps the session alive.
+            // Without root it is detached at once, and a program that has it open keeps the session alive.
             Ok(()) => !ends(&receiver),
             Err(error) if error.raw_os_error() == Some(EBUSY) => {
                 let detached = unmount(&directory, UnmountFlags::DETACH);
@@ -178,7 +178,7 @@ impl Served {
     }
 }
 
-/// Waits for a thread that was told to end; false when it does not within a second.
+/// Waits for a thread that is about to end; false when it does not end within a second.
 fn ends<T>(thread: &JoinHandle<T>) -> bool {
     for _ in 0..100 {
         if thread.is_finished() {

@@ -59,7 +59,7 @@ struct Part {
     len: u64,
 }
 
-/// A job that the drive is done with, and that nobody was told of yet.
+/// A job that the drive has completed, and whose reply has not been sent yet.
 #[derive(Debug)]
 struct Finished<A> {
     job: Job<A>,

@@ -27,7 +27,7 @@ pub struct Tally {
     late_max: Nanos,
 }
 
-/// Of a drive that nobody has asked for anything yet.
+/// The counts of a drive that has not answered any request yet.
 impl Default for Tally {
     fn default() -> Tally {
         Tally::new()
@@ -71,7 +71,7 @@ impl Tally {
         self.late_max = self.late_max.max(late);
     }
 
-    /// So many were under way at once, the content takes so much room, and so many writes found none.
+    /// Records the requests outstanding, the bytes that the content occupies, and the writes that did not fit in.
     pub(crate) fn saw(&mut self, outstanding: usize, held: Bytes, without_room: u64) {
         self.outstanding_max = self.outstanding_max.max(outstanding as u64);
         self.held = held;

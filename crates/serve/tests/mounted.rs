@@ -78,7 +78,7 @@ fn it_looks_like_a_drive_of_ones_own() {
     assert_eq!(resized.kind(), ErrorKind::InvalidInput);
 }
 
-// Breaks when a program is told something else than a block device would tell it.
+// Breaks when a program gets a different answer than a block device would give.
 #[test]
 fn the_ends_of_the_drive_are_those_of_a_block_device() {
     let Some(drive) = Drive::new(DISK) else { return };
@@ -246,8 +246,8 @@ fn a_busy_drive_is_taken_away_all_the_same() {
     drop(file);
 }
 
-// Breaks when a drive that claims more than it holds keeps all that it is given after all: whoever looks for
-// fakes would find none.
+// Breaks when a drive that claims more than it holds keeps everything all the same: a fake-capacity test would not find
+// it.
 #[test]
 fn a_fake_drive_wraps() {
     let Some(drive) = Drive::new("sim:fake-64g") else { return };

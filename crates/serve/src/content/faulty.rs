@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    // Breaks when a fake drive keeps what it claims to, and whoever looks for fakes finds none.
+    // Breaks when a fake drive keeps all of its claimed capacity, so that a fake-capacity test finds nothing.
     #[test]
     fn content_wraps_is_lost_and_is_altered() {
         let mut content = Faulty::new(Fake, Box::new(Memory::new(Bytes::mib(1))));

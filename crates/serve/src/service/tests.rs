@@ -161,7 +161,8 @@ fn a_write_without_room_fails_and_is_counted() {
     assert_eq!(service.writes_without_room(), 1);
 }
 
-// Breaks when a cut at the wrong place leaves a hole, or a block is overwritten that nobody knows.
+// Breaks when a cut at the wrong place leaves a hole, or overwrites a block without reading it
+// first.
 #[test]
 fn what_does_not_fill_blocks_is_carried_out_on_those_that_it_touches() {
     let part = |op, offset, len| Part { op, offset, len };
