@@ -24,14 +24,14 @@ struct Begun {
     begun_ns: Option<i64>,
 }
 
-/// When the run of this name began, in nanoseconds since 1970, as far as its record tells.
+/// Time at which the run of this name began, in nanoseconds since 1970; `None` when its record does not have it.
 pub(crate) fn begun_ns<F: Files>(files: &F, dir: &Path, id: &RunId) -> Option<i64> {
     let bytes = store::read(files, &dir.join(id.as_str()).join(RECORD)).ok()?;
     serde_json::from_slice::<Begun>(&bytes).ok()?.begun_ns
 }
 
-/// Older before newer. Records of one second that do not tell their time are of the time before records
-/// did, and sort by name.
+/// Older before newer. Within one second, records without a time were written by versions that did not keep it, and come first,
+/// by name.
 fn compare(a: (&RunId, Option<i64>), b: (&RunId, Option<i64>)) -> Ordering {
     let key = |(id, begun_ns)| (RunId::second(id), begun_ns, id);
     key(a).cmp(&key(b))

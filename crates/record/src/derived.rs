@@ -34,8 +34,8 @@ impl Derived {
         }
     }
 
-    /// Hands the file to `write` piece by piece, made from the journal in `dir`, of which it holds one
-    /// line at a time. Tells how many entries that has.
+    /// Passes the file to `write` piece by piece, made from the journal in `dir`, of which it holds
+    /// one line at a time. Returns the number of entries in the journal.
     ///
     /// # Errors
     /// As the journal is read, and whatever `write` says.

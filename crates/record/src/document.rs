@@ -1,7 +1,7 @@
 //! `{"envelope": …, "body": …}`: what a result is, apart from what it says.
 //!
-//! The body of a run on a virtual drive depends on plan, model and seed alone; whatever depends on
-//! the host, the date or the binary stands in the envelope.
+//! The body of a run on a virtual drive depends on plan, model and seed alone; everything that
+//! depends on the host, the date or the binary is in the envelope.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,7 +21,7 @@ impl<B: Serialize> Document<B> {
     /// The document as JSON, indented, with a line feed at its end.
     ///
     /// # Errors
-    /// When the body has a form that JSON does not: a map whose keys are no text.
+    /// When JSON cannot represent the body: a map whose keys are not text.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');

@@ -11,8 +11,7 @@ use crate::{Envelope, RunId};
 pub struct Head {
     /// Origin of the run: machine, date and program; also its name.
     pub envelope: Envelope,
-    /// When it begins. The run's name tells the second alone, and which of two runs of one second is the
-    /// newer one takes more.
+    /// When it begins. The run's name has only the second, which does not order two runs of the same second.
     pub begun: UnixNanos,
     /// The plan in its text form.
     pub plan: String,
@@ -129,7 +128,7 @@ pub struct SampleRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// No end was written: it is still being made, or whoever made it was killed. It can be resumed.
+    /// It has no end yet: it is still being made, or its process was killed. It can be resumed.
     Running,
     /// Ended on request before its plan was done. It can be resumed.
     Interrupted,
@@ -179,6 +178,6 @@ pub struct Saved {
     pub bytes: Bytes,
     /// Positions whose single I/Os could not be written, with the reason. Their steps are whole.
     pub samples_lost: Vec<(u32, String)>,
-    /// Why the index could not be brought up to date. Nothing is lost: it is made anew when asked for.
+    /// Why the index could not be brought up to date. Nothing is lost: the next list updates it again.
     pub index: Option<String>,
 }

@@ -166,7 +166,7 @@ pub enum RecordError {
         /// Why not.
         source: serde_json::Error,
     },
-    /// The text is no name of a run.
+    /// The text is not the name of a run.
     #[error(transparent)]
     Name(#[from] NotARunId),
 }

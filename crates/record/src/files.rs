@@ -1,9 +1,9 @@
 //! The file operations that the record is made of: all of them, so that each can be made to fail.
 //!
-//! The record relies on these guarantees of POSIX and Linux: a rename within a directory is
-//! atomic; a file's bytes are durable after [`OutFile::sync`], its name after [`Files::sync_dir`] of the
-//! directory that holds it; and after a failed sync nothing is known of the bytes it was to save, also
-//! when a later sync succeeds (Linux marks the pages clean). So nobody here ever syncs again.
+//! The record relies on these guarantees of POSIX and Linux: a rename within a directory is atomic; a file's bytes are durable
+//! after [`OutFile::sync`], its name after [`Files::sync_dir`] of the directory that holds it; and after a failed sync nothing
+//! is known of the bytes it was to save, even when a later sync succeeds (Linux marks the pages clean). So this crate never
+//! retries a sync.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
@@ -108,7 +108,7 @@ pub trait OutFile: Write + Send {
 /// A name in a directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// The name; one that is no UTF-8 has its odd bytes replaced, and so is no name of ours.
+    /// The name; one that is not UTF-8 has its odd bytes replaced, and so is not one of ours.
     pub name: String,
     /// Kind of the entry.
     pub kind: Kind,
@@ -132,7 +132,7 @@ pub struct Stat {
     pub kind: Kind,
     /// Length in bytes.
     pub len: u64,
-    /// When it was last written, in nanoseconds since 1970, as the filesystem tells.
+    /// When it was last written, in nanoseconds since 1970, as the filesystem reports it.
     pub modified_ns: i128,
 }
 

@@ -18,7 +18,7 @@ use crate::load::{self, End};
 use crate::store::{self, DIRECTORY_LOCK, END, ENVELOPE, INDEX, JOURNAL, RECORD, SUMS};
 use crate::{RecordError, RunId, State, age, journal};
 
-/// Form of the table; an index of another is made anew.
+/// Version of the table's form; an index of another version is rebuilt.
 const USER_VERSION: i32 = 2;
 
 const TABLE: &str = "CREATE TABLE runs (
@@ -87,7 +87,7 @@ impl Kept {
     }
 }
 
-/// Brings the index up to date and tells what is in it.
+/// Brings the index up to date and returns its content.
 pub(crate) fn list<F: Files>(files: &F, dir: &Path) -> Result<Listing, RecordError> {
     let known = read(files, dir).unwrap_or_default();
     let (rows, listing) = gather(files, dir, &known)?;
@@ -101,7 +101,7 @@ pub(crate) fn list<F: Files>(files: &F, dir: &Path) -> Result<Listing, RecordErr
     Ok(listing)
 }
 
-/// Makes the index anew. The caller holds the directory's lock.
+/// Rebuilds the index. The caller holds the directory's lock.
 pub(crate) fn rebuild<F: Files>(files: &F, dir: &Path) -> Result<usize, RecordError> {
     let (rows, _) = gather(files, dir, &BTreeMap::new())?;
     write(files, dir, &rows)?;

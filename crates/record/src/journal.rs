@@ -59,8 +59,8 @@ pub(crate) enum Said {
     SamplesLost { position: u32, why: String },
 }
 
-/// An entry with its number. Its kinds stand here as fields, since serde reads an enum beside another
-/// field by way of a tree of the whole entry, which takes some twelve times its size.
+/// An entry with its number. Its kinds are fields here, since serde reads an enum beside another field by way of a tree
+/// of the whole entry, which takes about twelve times its size.
 #[derive(Deserialize)]
 struct Line {
     seq: u64,
@@ -142,8 +142,8 @@ impl Lines {
     /// The next entry; `None` after the last whole one.
     ///
     /// # Errors
-    /// The kernel's answer, or [`RecordError::Damaged`] with the line that does not check although lines
-    /// after it do, is out of sequence, or is no entry. This holds for all that follow.
+    /// The kernel's answer, or [`RecordError::Damaged`] with the number of a line that is out of sequence, is not an
+    /// entry, or has a wrong checksum although later lines are whole. The same applies to the functions below.
     pub fn next_said(&mut self) -> Result<Option<Said>, RecordError> {
         let Some(line) = self.next::<Line>(|line| Some(line.seq))? else { return Ok(None) };
         let said = match (line.step, line.note, line.samples_lost) {

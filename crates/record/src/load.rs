@@ -14,7 +14,7 @@ use crate::store::{self, DOCUMENT, END, ENVELOPE, JOURNAL, PLAN, RECORD, SAMPLES
 use crate::sums::{self, Sums};
 use crate::{Envelope, RecordError, RunId, SamplesFormat, State, StepEntry, Summary};
 
-/// A run as its directory tells it.
+/// A run as read from its directory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// Its name.
@@ -162,7 +162,7 @@ pub(crate) fn settled<F: Files, T>(
         if told.is_ok() {
             return told;
         }
-        // Damage is only what stands still: a run that is resumed grows beyond the end it had.
+        // It is damaged only if it did not change meanwhile: a run that is resumed grows beyond the end it had.
         let now = look()?;
         if now == seen {
             return told;

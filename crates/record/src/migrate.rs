@@ -1,9 +1,8 @@
 //! Versions of the record's form, and how an older one is read.
 //!
-//! A record, whatever files it stands in, is one value: `schema`, `run_id`, `steps`, `samples`,
-//! `envelope`, `plan`, `setup`, `entries`, `end`, `document`. Each migration takes such a value from one
-//! version to the next, so that code elsewhere knows the present form alone. Version 0 is what there was
-//! before records: the bare document of a verb.
+//! A record, in whatever files it is kept, is one value: `schema`, `run_id`, `steps`, `samples`, `envelope`, `plan`,
+//! `setup`, `entries`, `end`, `document`. Each migration takes such a value from one version to the next, so that code
+//! elsewhere knows the present form alone. Version 0 is what there was before records: the bare document of a verb.
 
 use std::path::Path;
 
@@ -21,7 +20,7 @@ const CHAIN: [fn(Value) -> Value; 1] = [from_bare_document];
 /// The version that a record says it has.
 ///
 /// # Errors
-/// [`RecordError::Newer`], or [`RecordError::Damaged`] when it is no record; both name `path`.
+/// [`RecordError::Newer`], or [`RecordError::Damaged`] when it is not a record; both name `path`.
 pub(crate) fn version(path: &Path, schema: Option<&str>) -> Result<usize, RecordError> {
     let schema = schema.ok_or_else(|| RecordError::damaged(path, "has no schema"))?;
     let number = schema.strip_prefix(NAME).and_then(|n| n.parse::<usize>().ok());
@@ -49,7 +48,7 @@ pub(crate) fn migrate(value: Value, from: usize) -> Value {
     CHAIN.iter().skip(from).fold(value, |value, step| step(value))
 }
 
-/// Version 0, a document as `--json` printed it. It tells nothing of plan and steps.
+/// Version 0, a document as `--json` printed it. It records neither plan nor steps.
 fn from_bare_document(document: Value) -> Value {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let arguments = &document["envelope"]["arguments"];

@@ -234,7 +234,7 @@ impl<F: Files> Vault<F> {
         Ok(())
     }
 
-    /// Held while data comes to be here, so that nobody takes it for what a dead process left.
+    /// Locks the directory until new data has a lock of its own, so that `sweep` does not take it for data of a dead process.
     fn changing(&self) -> Result<F::Lock, RecordError> {
         store::make_dirs(&self.files, &self.dir)?;
         store::lock_directory(&self.files, &self.dir)

@@ -84,8 +84,8 @@ fn remove_if_own<F: Files>(
     Ok(true)
 }
 
-/// Removes what earlier processes left unfinished in a runs directory. The caller holds its lock, so
-/// nobody is at work on it. Whatever cannot be removed is no run anyway.
+/// Removes what earlier processes left unfinished in a runs directory. The caller holds its lock, so no other process is
+/// working on it. A directory that cannot be removed is not a run anyway.
 pub(crate) fn sweep<F: Files>(files: &F, dir: &Path) {
     let mut entries = files.list(dir).unwrap_or_default();
     entries.retain(|entry| {

@@ -21,8 +21,8 @@ use crate::{Head, SamplesFormat};
 use crate::{index, migrate, removal, samples, sums};
 
 /// A run in the making. It is locked against other processes until it is dropped; dropped without
-/// [`RunWriter::finish`], or killed, it leaves a run that can be resumed. One that goes on with a run
-/// changes nothing before the first step, note, samples or end: dropped before, it leaves it as it was.
+/// [`RunWriter::finish`], or killed, it leaves a run that can be resumed. A resumed run is not changed before the first
+/// step, note, samples or end: dropped before, it stays as it was.
 ///
 /// As a [`RunSink`] it writes nothing: what goes to the disk while I/O is measured would be measured,
 /// too. It only learns how many positions the schedule has, where [`Head::steps`] said that they can be
@@ -44,7 +44,7 @@ pub struct RunWriter<F: Files = RealFiles> {
     is_full: bool,
     /// Work to be done before anything of a resumed run may change.
     reopen: Option<Reopen>,
-    /// True when it goes on with nothing.
+    /// True when it began a run, false when it resumed one.
     is_new: bool,
     /// True when single I/Os were given to it, whatever became of them.
     has_samples: bool,
@@ -55,7 +55,7 @@ pub struct RunWriter<F: Files = RealFiles> {
     _lock: F::Lock,
 }
 
-/// A run that goes on, and is on disk as it was found.
+/// A resumed run that is still on disk as it was found.
 struct Reopen {
     /// True when the journal ends in the middle of a line.
     is_torn: bool,
@@ -107,7 +107,7 @@ impl<F: Files> RunWriter<F> {
         })
     }
 
-    /// Goes on with the run that was found, which `lock` holds. Changes nothing on disk.
+    /// Resumes the run that was found, which `lock` holds. Changes nothing on disk.
     pub(crate) fn resume(
         files: &F,
         runs: &Path,
@@ -231,14 +231,14 @@ impl<F: Files> RunWriter<F> {
         self.samples_lost.retain(|(lost, _)| *lost != position);
         written.inspect_err(|error| {
             let why = error.to_string();
-            // Should this fail, the journal fails, and every later call tells of it.
+            // Should this fail, the journal fails, and every later call reports it.
             let _ = self.append(What::SamplesLost { position, why: &why });
             self.samples_lost.push((position, why));
         })
     }
 
-    /// Ends the run: derives what other programs read, writes the document and the checksums, and last
-    /// the file that says that the run has ended. [`State::Running`] is no end and counts as interrupted.
+    /// Ends the run: derives what other programs read, writes the document and the checksums, and last the file that
+    /// says that the run has ended. [`State::Running`] is not an end and counts as interrupted.
     ///
     /// # Errors
     /// [`RecordError::Stopped`]: then the run has not ended, and can be resumed.
@@ -365,8 +365,8 @@ impl<F: Files> RunWriter<F> {
 
 impl<F: Files> RunSink for RunWriter<F> {
     fn event(&mut self, event: &Event) {
-        // Of a schedule without an end, what is known grows with each step, and is no count of what is
-        // to come: "1078 of 1079" would be a lie.
+        // In a schedule without an end, the known positions grow with each step and are not the total: "1078 of 1079"
+        // would be false.
         if let (Event::StepStarted { positions, .. }, Some(known)) = (event, &mut self.known) {
             *known = (*known).max(*positions);
         }
@@ -439,8 +439,8 @@ pub(crate) fn seal<F: Files>(
     store::replace(files, dir, END, &end)
 }
 
-/// Writes what other programs read of the steps, from the journal in `dir`. Tells how many entries that
-/// has.
+/// Writes what other programs read of the steps, from the journal in `dir`. Returns the number of entries in the
+/// journal.
 pub(crate) fn write_derived<F: Files>(
     files: &F,
     dir: &Path,

@@ -18,7 +18,7 @@ pub struct RunId(String);
 const DATE: &str = "%Y%m%dT%H%M%SZ";
 
 impl RunId {
-    /// The name of a run that began at `date` with `nonce`, which tells apart two runs of one second.
+    /// The name of a run that began at `date` with `nonce`, which distinguishes two runs of one second.
     pub fn new(date: UnixNanos, nonce: u64) -> RunId {
         let nonce = (nonce ^ (nonce >> 32)) & 0xffff_ffff;
         RunId(format!("{}-{nonce:08x}", timestamp(date).strftime(DATE)))
@@ -91,8 +91,7 @@ pub fn seconds_of(date: &str) -> Option<i64> {
     date.parse::<Timestamp>().ok().map(Timestamp::as_second)
 }
 
-/// Dates that four digits of a year cannot tell become the epoch: a clock that far off tells nothing
-/// anyway.
+/// Dates that do not fit four digits of a year become the epoch: a clock that far off is useless anyway.
 fn timestamp(date: UnixNanos) -> Timestamp {
     /// First second of the year 10000.
     const END: i64 = 253_402_300_800;

@@ -78,8 +78,8 @@ impl<F: Files> Runs<F> {
         RunWriter::create(&self.files, &self.dir, head)
     }
 
-    /// Goes on with a run that was interrupted, broken or killed: locks it. Also tells what is there
-    /// already. Until something is recorded, all of it stays as it is, its end included.
+    /// Resumes a run that was interrupted, broken or killed: locks it, and also returns what it has recorded so far. Until
+    /// something is added, all of it stays as it is, its end included.
     ///
     /// # Errors
     /// [`RecordError::Busy`], [`RecordError::NotResumable`], or why it cannot be read or written.
@@ -171,7 +171,7 @@ impl<F: Files> Runs<F> {
     /// the same from its beginning.
     ///
     /// # Errors
-    /// Why the run cannot be read; a file that is not what it was is no error here.
+    /// Why the run cannot be read; an altered file is not an error here.
     pub fn verify(&self, id: &RunId) -> Result<Integrity, RecordError> {
         self.known(id)?;
         let Found { run, sums, .. } = load::load(&self.files, &self.path(id), id)?;
@@ -203,7 +203,7 @@ impl<F: Files> Runs<F> {
         index::list(&self.files, &self.dir)
     }
 
-    /// Makes the index anew; tells how many runs it has.
+    /// Rebuilds the index; returns the number of runs in it.
     ///
     /// # Errors
     /// When the directory cannot be listed or the index not be written.
@@ -223,7 +223,7 @@ impl<F: Files> Runs<F> {
         self.known(id)?;
         let _changing = self.changing()?;
         removal::sweep(&self.files, &self.dir);
-        // A damaged run may have no file to lock; then nobody is writing it either.
+        // A damaged run may have no file to lock; then no process is writing it either.
         let _lock = match self.lock(id) {
             Err(error) if error.is_absence() || error.is_no_file() => None,
             other => Some(other?),
@@ -232,7 +232,7 @@ impl<F: Files> Runs<F> {
         self.files.rename(&path, &aside).map_err(RecordError::io("remove it", &path))?;
         self.files.sync_dir(&self.dir).map_err(RecordError::io("sync it", &self.dir))?;
         let removed = removal::remove(&self.files, &self.dir, &aside);
-        // A row too many is noticed by whoever lists next.
+        // Should this fail, the next list drops the extra row.
         let _ = index::forget(&self.files, &self.dir, id);
         removed
     }

@@ -30,7 +30,7 @@ pub(crate) const ORDER: &str = ".order";
 pub(crate) const DIRECTORY_LOCK: &str = ".lock";
 /// How names begin that are not runs yet.
 pub(crate) const NEW: &str = ".new-";
-/// How names begin that are no runs any more.
+/// How names begin that are no longer runs.
 pub(crate) const REMOVED: &str = ".removed-";
 /// How names of files end that are not whole yet.
 pub(crate) const PART: &str = ".part";

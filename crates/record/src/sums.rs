@@ -1,7 +1,7 @@
 //! Checksums of a run's files, in a file that `sha256sum -c` reads: years later, and without drivescope.
 //!
-//! They tell accidents (a failing disk, a careless editor) and not forgery: who can change a file can
-//! change its checksum.
+//! They detect accidents (a failing disk, a careless editor), not forgery: anyone who can change a file can change its
+//! checksum.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -106,7 +106,7 @@ pub(crate) fn to_text(sums: &Sums) -> String {
     sums.iter().fold(String::new(), |text, (name, sum)| text + sum + "  " + name + "\n")
 }
 
-/// `None` when it is no such text.
+/// `None` when it is not the text of such a file.
 fn of_text(bytes: &[u8]) -> Option<Sums> {
     let line = |line: &str| {
         let (sum, name) = line.split_once("  ")?;

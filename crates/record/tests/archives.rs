@@ -25,7 +25,7 @@ fn place() -> Place {
     Place { root, runs }
 }
 
-/// Forms of documents that tell of a run.
+/// Forms of documents that describe a run.
 const FORMS: [&str; 2] = ["drivescope.mark/1", "drivescope.mark/2"];
 
 impl Place {
@@ -91,7 +91,7 @@ fn archive(entries: &[(EntryType, &str, &[u8])]) -> Vec<u8> {
     let mut tar = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     for (kind, name, bytes) in entries {
         let mut header = Header::new_ustar();
-        // The library refuses names like these; whoever means harm writes them all the same.
+        // The library refuses names like these; an attacker writes them all the same.
         header.as_ustar_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
         header.set_entry_type(*kind);
         if kind.is_symlink() || kind.is_hard_link() {
@@ -110,7 +110,8 @@ fn runs_come_back_as_they_left() {
     let (here, there) = (place(), place());
     ended(&here.runs, 1, None);
     ended(&here.runs, 2, Some(SamplesFormat::Parquet));
-    // One that was killed: nobody made its derived files, and they are in the archive all the same.
+    // The third was killed: it did not write its derived files, and they are in the archive all the
+    // same.
     let mut writer = here.runs.create(&head(3, Some(SamplesFormat::Csv))).unwrap();
     writer.step(&step(0)).unwrap();
     drop(writer);
@@ -212,7 +213,7 @@ fn altered_and_cut_archives_are_refused_whole() {
     for part in [10, 300, bytes.len() / 2, bytes.len() - 9] {
         there.refuses(&bytes[..part], "nothing was imported");
     }
-    // Changed in such a way that only the checksums tell.
+    // Changed in such a way that only the checksums reveal it.
     let dir = here.runs.dir().join(id(2).as_str());
     let altered = |name: &str, content: &[u8]| {
         let mut tar = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));

@@ -90,7 +90,7 @@ enum Outcome {
     Resumed,
 }
 
-/// Holds what is on disk against what was told, and goes on to the end.
+/// Compares what is on disk with what the writer reported as saved, and resumes the run to its end.
 fn check<F: Files>(files: &F, dir: &Path, steps: u32, told: &Told, place: &str) -> Outcome {
     let runs = Runs::with(files.clone(), dir);
     let listing = runs.list().unwrap();
@@ -104,7 +104,7 @@ fn check<F: Files>(files: &F, dir: &Path, steps: u32, told: &Told, place: &str) 
     }
     let run = runs.load(&id(1)).unwrap();
     holds(files, &run, told, place);
-    // An end stands only beside what it is the end of; without one, nothing says that it was altered.
+    // An end exists only together with the files that it seals; without an end, no file is reported as altered.
     match runs.verify(&id(1)).unwrap() {
         Integrity::AsRecorded { .. } => assert!(run.is_ended(), "{place}"),
         Integrity::Unsealed => assert!(!run.is_ended(), "{place}"),
@@ -203,7 +203,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// One fault at one place: what was told, and whether the place was reached.
+/// One fault at one place: what `act` returned, and whether the place was reached.
 fn inject<F: Mortal, T>(
     files: &F,
     at: u64,
@@ -212,7 +212,7 @@ fn inject<F: Mortal, T>(
 ) -> (T, bool) {
     let faulty = Faulty::new(files.clone(), at, fault);
     let told = act(&faulty);
-    // Power can also fail later, when the program has long gone on: what was told must still hold.
+    // Power can also fail later, after `act` returned: what was reported must still be true.
     if fault.is_death() || power.is_some() {
         files.die(power);
     }

@@ -185,7 +185,7 @@ fn records_are_for_their_owner() {
     assert!(looked > 15, "only {looked} files");
 }
 
-/// If it failed, hours would be measured into files that have no name any more, and nobody would know.
+/// If it failed, hours would be measured into files that no longer have a name, without an error.
 #[test]
 fn a_directory_that_goes_while_a_run_is_written_is_reported() {
     let (_dir, runs) = runs();

@@ -1,4 +1,4 @@
-//! The index is a cache: whatever becomes of it, a list tells what the directories tell.
+//! The index is a cache: whatever happens to it, a list shows what the directories contain.
 
 use std::fs;
 use std::path::{Path, PathBuf};

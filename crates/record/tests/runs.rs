@@ -160,7 +160,7 @@ fn runs_of_one_second_keep_their_order() {
     // As of the time before the order of creation was kept: the times in the records decide.
     fs::remove_file(runs.dir().join(".order")).unwrap();
     assert_eq!(listed(), newest_first);
-    // Records that do not tell come before those that do, by name; a second later is later all the same.
+    // Records without a time come before those with one, by name; a later second still comes later.
     for nonce in [7, 5] {
         let path = runs.dir().join(named(nonce).as_str()).join("record.json");
         let mut record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
@@ -455,7 +455,7 @@ fn an_altered_file_is_named() {
 
 #[test]
 fn a_run_whose_plan_was_altered_is_shown_and_not_gone_on_with() {
-    // Else steps of two plans stand in one journal, under the name and checksums of one run.
+    // Otherwise one journal would hold steps of two plans, under the name and checksums of one run.
     let (_dir, runs) = runs();
     killed(&runs, 1, 2);
     ended(&runs, 2, 2, State::Interrupted);

@@ -33,7 +33,7 @@ impl<F: Files> Runs<F> {
         let mut archive = Builder::new(GzEncoder::new(out, Compression::default()));
         let mut exported = Exported::default();
         for id in ids {
-            // Held until it is packed, so that nobody resumes or removes it meanwhile.
+            // Locked until it is packed, so that no other process resumes or removes it meanwhile.
             let _lock = self.lock(id)?;
             let Found { run, sums, .. } = load::look_over(&self.files, &self.path(id), id)?;
             self.check(&run, sums.as_ref())?;
@@ -65,7 +65,7 @@ impl<F: Files> Runs<F> {
             let mut from = self.files.open(&path).map_err(RecordError::io("open it", &path))?;
             add(name, stat.len, &mut from).map_err(RecordError::Output)?;
         }
-        // A run that was killed has nobody who made these; in the archive they are wanted all the same.
+        // A run that was killed did not write its derived files; the archive has them all the same.
         let missing = |derived: &Derived| !names.iter().any(|name| name == derived.name());
         for derived in Derived::ALL.into_iter().filter(missing) {
             let mut made = Vec::new();

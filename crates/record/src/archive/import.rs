@@ -247,7 +247,7 @@ impl<F: Files> Runs<F> {
         Ok(vec![whole.record.run_id])
     }
 
-    /// Reads what was unpacked, and tells which of it is new here.
+    /// Reads the unpacked runs, and reports which of them are new here.
     fn look_over(&self, path: &Path, ids: &[RunId]) -> Result<Imported, RecordError> {
         let wrong = |id: &RunId, what: String| RecordError::Archive {
             path: path.to_owned(),

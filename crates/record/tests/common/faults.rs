@@ -17,7 +17,7 @@ pub enum Fault {
     Once(ErrorKind),
     /// It and all that follow and need room answer that there is none.
     Full,
-    /// If a write: half is written, and that is no error. What comes next fails.
+    /// A write writes half, and reports no error. The next operation fails.
     Short,
     /// It and all that follow do not happen: the process is gone.
     Die,
@@ -35,7 +35,7 @@ impl Fault {
         Fault::DieAfter,
     ];
 
-    /// True when nobody is left to be told.
+    /// True when the process does not survive it.
     pub fn is_death(self) -> bool {
         matches!(self, Fault::Die | Fault::DieAfter)
     }
