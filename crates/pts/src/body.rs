@@ -27,8 +27,8 @@ pub struct Body {
     pub rounds: Vec<Round>,
     /// Steady or not, by three rules; null where none of them was asked.
     pub steady: Option<Steady>,
-    /// Bytes that the medium was programmed with for each that the host wrote, over the last rounds; null where the
-    /// drive does not tell.
+    /// Bytes that were programmed into the media for each byte that the host wrote, over the last rounds; `None` when the drive
+    /// does not report them.
     pub write_amplification: Option<Spread>,
     /// Tables that the specification requires, by name.
     pub tables: BTreeMap<String, Table>,
@@ -386,7 +386,7 @@ pub(crate) fn spread(values: &[f64]) -> Option<Spread> {
     Some(Spread { median, low, high })
 }
 
-/// Write amplification of windows whose drive tells.
+/// Write amplification over the windows in which the drive reports it.
 pub(crate) fn amplification(windows: &[Window]) -> Option<Spread> {
     let told: Vec<f64> = windows.iter().filter_map(Window::write_amplification).collect();
     spread(&told)

@@ -82,8 +82,8 @@ pub struct Made {
     pub window: Window,
     /// Its response times.
     pub latencies: LatencyHistogram,
-    /// True when the drive stood still before, for longer than a change of loads takes: what was seen before is no
-    /// part of one continuous run with it.
+    /// True for the first stretch after a resumption: the drive was idle for longer than a change of loads takes, and earlier
+    /// stretches do not belong to the same continuous run.
     pub after_break: bool,
     /// Stretches of the same that were disturbed: what they wrote counts, what they measured does not.
     pub disturbed: Vec<Window>,
@@ -178,7 +178,8 @@ impl<'a> Desk<'a> {
         self.rig.info().logical_block_bytes.max(Bytes(512))
     }
 
-    /// A minute, or so many, once it is known; before that, what writes the share that makes one.
+    /// Stops after `count` minutes, or, while the length of a minute is unknown, after writing `count` times the share of the
+    /// range that makes one.
     pub fn minutes(&self, count: f64) -> Stop {
         let of = |minute: Nanos| Nanos(((minute.0 as f64 * count) as u64).max(1));
         match (self.options.minute, self.minute) {
@@ -262,7 +263,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Tells how the test stands.
+    /// Reports the state of the test.
     pub fn stands(&mut self, standing: &Standing) {
         self.keeper.stands(standing);
     }
@@ -362,8 +363,8 @@ impl<'a> Desk<'a> {
 
     /// Stop condition of a stretch, limited to the bytes left in the budget.
     fn within_budget(&self, ask: &Ask) -> Stop {
-        // Each submitter ends with its share, and the request that reaches it may go beyond by its length. What is
-        // read counts too, since in a mix nobody knows beforehand which requests will be writes.
+        // Each submitter ends with its share, and the request that reaches it may exceed it by its length. Reads count too,
+        // since in a mix it is not known beforehand which requests will be writes.
         let left = self.options.write_limit().map(|(budget, _)| {
             let left = budget.saturating_sub(self.written).saturating_sub(ask.least());
             left.round_down(ask.least())

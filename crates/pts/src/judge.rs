@@ -59,7 +59,7 @@ use given::Content;
 /// them are results of their own, a name each.
 ///
 /// # Errors
-/// At the first file that is nobody's, or is damaged.
+/// At the first file that is damaged, or whose format is unknown.
 pub fn read(texts: &[Text]) -> Result<Vec<Recorded>, JudgeError> {
     read_as(texts, None)
 }
@@ -119,7 +119,7 @@ pub fn read_given(given: Vec<Given>, format: Option<Format>) -> Result<Vec<Recor
     }
     let is_taken =
         |log: &Log| results.iter().any(|result: &Recorded| result.files.contains(&log.file));
-    // A log that told less than another of the same job is no result of its own.
+    // A log that was passed over for another one of the same job is not a result of its own.
     let prefixes: Vec<String> =
         logs.iter().filter(|log| is_taken(log)).map(|log| log.prefix.clone()).collect();
     let is_out =

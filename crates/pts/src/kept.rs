@@ -41,7 +41,7 @@ pub enum Kept {
     },
 }
 
-/// How a test stands after a round.
+/// State of a test after a round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
     /// The tracked value, such as `IOPS of RND 4KiB 0/100`.
@@ -63,11 +63,11 @@ pub struct Standing {
 pub struct Left {
     /// At least.
     pub least: Nanos,
-    /// At most; none where nobody can tell.
+    /// At most; `None` when it is unknown.
     pub most: Option<Nanos>,
 }
 
-/// Is told how it goes, and given what is to be kept.
+/// Receives the progress of a run, and the records to keep.
 pub trait Keeper: RunSink {
     /// Something is over; `samples` is what a stretch was made of.
     fn keep(&mut self, kept: &Kept, samples: Option<&Samples>);
@@ -81,8 +81,8 @@ pub trait Keeper: RunSink {
 pub struct Earlier {
     /// In the order made.
     pub kept: VecDeque<Kept>,
-    /// True for a drive that was made anew and stands where it stood at first (a virtual one): all is done once more,
-    /// and has to come out as it is kept.
+    /// True for a drive that is created again in its initial state (a virtual one): everything is done once more, and must give
+    /// the same records.
     pub replay: bool,
 }
 

@@ -125,9 +125,9 @@ pub enum Rule {
     /// The five rounds of the specification, 25 at most.
     #[default]
     Pts,
-    /// Ours, which counts bytes; the specification's 25 rounds are no end then.
+    /// Ours, which counts bytes; the specification's limit of 25 rounds does not apply.
     Bytes,
-    /// None: so many fills of the range are written, whatever state the drive is in then.
+    /// No criterion: writes N fills of the range, whatever state the drive is in then.
     Fills(f64),
 }
 
@@ -449,7 +449,7 @@ impl Options {
     }
 }
 
-/// Nobody writes a drive so often in one test.
+/// Most fills that can be asked for: no test writes a drive more often.
 const FILLS_MAX: f64 = 1_000.0;
 /// Shorter than that a minute has no I/O to speak of on a slow drive.
 const MINUTE_MIN: Nanos = Nanos::millis(1);

@@ -8,7 +8,7 @@ use crate::body::{Body, Ours, Spread};
 use crate::options::{Addresses, Options};
 use crate::window::Window;
 
-/// Fills after which a drive that did not come to rest is told never to.
+/// Fills after which a drive that is not steady yet is judged never to become so.
 const FILLS_MAX: f64 = 40.0;
 /// Spare space of a drive, as a share of its capacity, when it is not known: from 5% to 100%.
 const OVER_PROVISIONING: [f64; 2] = [0.05, 1.0];
@@ -51,7 +51,7 @@ impl Detector {
         }
     }
 
-    /// The drive stood still, nobody knows for how long.
+    /// The drive was idle for an unknown time.
     pub fn breaks(&mut self) {
         self.idle_ns = UNKNOWN_IDLE_NS;
     }
@@ -109,7 +109,7 @@ impl Detector {
         self.steady.as_ref().map_or(0.0, steady::Detector::fills)
     }
 
-    /// Fills before which no answer is to be expected, where that can be told.
+    /// Fills before which no verdict is to be expected; `None` while that is unknown.
     pub fn fills_at_least(&self) -> Option<f64> {
         let judgement = self.judgement()?;
         Some(figure(judgement, "settled_fills")?.max(figure(judgement, "exhausted_fills")?))

@@ -22,7 +22,7 @@ pub fn wipc(desk: &mut Desk<'_>, body: &mut Body, block: Bytes) -> Result<(), Ha
     fill(desk, body, block, desk.options.wipc_fills)
 }
 
-/// Writes the whole range, one block of `block` after the other, so many times.
+/// Writes the whole range `fills` times, one block of `block` after the other.
 ///
 /// # Errors
 /// [`Halt`].
@@ -65,7 +65,7 @@ pub fn fill(desk: &mut Desk<'_>, body: &mut Body, block: Bytes, fills: u32) -> R
 const SAMPLE_EVERY: f64 = 30.0;
 
 /// Workload-dependent preconditioning (WDPC): the writes of a test until samples of a minute in each half hour are
-/// steady. `load` names them; `stretch` issues so many minutes of them, as a part of the sample of this number.
+/// steady. `load` names them; `stretch` issues them for the given minutes, as a part of the sample of the given number.
 ///
 /// # Errors
 /// [`Halt`].
@@ -82,7 +82,7 @@ pub fn half_hours(
     let mut ended = Ok(());
     for sample in 1..=tracker.rounds_max() {
         ended = (|| {
-            // The first stretch of a test may be what tells how long a minute is.
+            // The first stretch of a test may be the one that determines the length of a minute.
             for (part, minutes) in [1.0, SAMPLE_EVERY - 2.0, 1.0].into_iter().enumerate() {
                 let made = stretch(desk, minutes, sample)?;
                 add(

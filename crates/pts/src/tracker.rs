@@ -27,7 +27,7 @@ const ROUNDS_MAX_BYTES: u32 = 4_096;
 const PACE_ROUNDS: usize = 3;
 /// Rounds of the specification's window.
 const PTS_ROUNDS: u32 = 5;
-/// Windows whose write amplification is told.
+/// Windows over which write amplification is reported.
 const TOLD_WINDOWS: usize = 5;
 
 /// Figure of a stretch that is tracked.
@@ -71,7 +71,7 @@ pub struct Tracker {
     windows: Vec<Window>,
     /// Bytes written in the round at hand, and when it began.
     round_bytes: u64,
-    /// The first round after the drive stood still: what came before is no part of one run with it.
+    /// The first round after the drive was idle: earlier rounds do not belong to the same continuous run.
     first: usize,
     fio_rates: Vec<u64>,
     /// I/Os that do not fill a sample yet, and its time so far.
@@ -168,7 +168,7 @@ impl Tracker {
         }
     }
 
-    /// A round is over, whose value is that of `window`; tells whoever looks how the test stands.
+    /// A round is over, whose value is that of `window`; reports the state of the test.
     pub fn round(&mut self, desk: &mut Desk<'_>, index: u32, window: Window) {
         let ended_ns = window.began_ns + window.duration_ns;
         self.pace.push_back((ended_ns, self.ours.fills()));
@@ -204,7 +204,7 @@ impl Tracker {
             return Left::default();
         };
         let between = (self.pace.len() - 1).max(1) as f64;
-        // Of the first round nobody knows when it began; its end since the run's first stretch is an upper bound.
+        // It is not known when the first round began; its end since the run's first stretch is an upper bound.
         let ns = if self.pace.len() > 1 { last.0 - first.0 } else { last.0 } as f64;
         let fills = if self.pace.len() > 1 { last.1 - first.1 } else { last.1 };
         let rounds = |count: u32| Nanos((ns / between * f64::from(count)) as u64);

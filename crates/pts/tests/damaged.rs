@@ -30,7 +30,7 @@ fn kept() -> Vec<(String, Vec<u8>)> {
     found
 }
 
-// A panic on a file from the network would end whoever reads a directory of them. What is kept whole has to be read too.
+// A panic on a file from the network would end a program that reads a directory of them. Good files must be read, too.
 #[test]
 fn what_is_kept_is_read_by_the_format_that_is_found() {
     for (name, bytes) in kept() {

@@ -45,8 +45,8 @@ fn told(results: &[Recorded]) -> Vec<(String, &[Measured], String)> {
     results.iter().map(|r| (r.name.clone(), r.measured.as_slice(), one(r))).collect()
 }
 
-/// Of a text that was cut off, either an error that says which file it is, or all that the whole text tells: what is
-/// missing then are its signatures and empty lines.
+/// A text that was cut off gives either an error that names the file, or all that the whole text gives: only its signatures and
+/// empty lines are missing then.
 fn cut_is_no_part(
     file: &str,
     format: Format,

@@ -1,4 +1,4 @@
-//! Results of others: files that fio made, texts that nobody made, and virtual drives whose truth is known.
+//! Results of other tools: files that fio made, random texts, and virtual drives whose truth is known.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 #[path = "../../sim/oracles/addresses.rs"]

@@ -17,7 +17,7 @@ use stats::steady::Verdict;
 
 const DRIVE: &str = "sim:enterprise-28op?capacity=512MiB";
 
-/// Keeps all, and asks for an end after so many whole parts.
+/// Keeps all records, and requests the end after `ends_after` whole parts.
 struct Book<'a> {
     kept: Vec<Kept>,
     ends_after: usize,
@@ -53,7 +53,7 @@ fn purged() -> Purged {
     }
 }
 
-/// Runs `options` on `target`, from `earlier` on, up to so many whole parts.
+/// Runs `options` on `target`, resumed from `earlier`, up to `ends_after` whole parts.
 fn go(
     target: &mut VirtualTarget,
     environment: Option<&mut dyn Environment>,
@@ -279,7 +279,7 @@ fn rounds_before_a_standstill_do_not_count() {
     assert!(body.rounds.len() >= 8, "{}", body.rounds.len());
 }
 
-// On a drive that is made anew all is done once more; a record that does not come out so is of something else.
+// On a drive that is created again everything is done once more; a record that comes out differently is of another run.
 #[test]
 fn a_record_of_another_run_is_refused() {
     let options = options(&[Test::Wsat]);
@@ -329,8 +329,8 @@ fn slowed(is_after: bool) -> Snapshot {
     Snapshot { links: vec![link], ..Snapshot::default() }
 }
 
-// A window in which the drive was throttled, lost data or had its link slowed down is no measurement of it; what was
-// written in it counts all the same.
+// A window in which the drive was throttled, lost data or had its link slowed down does not measure it; what was written in it
+// counts all the same.
 #[test]
 fn a_stretch_in_which_something_moved_is_made_again() {
     for (what, word) in [
@@ -352,7 +352,7 @@ fn a_part_of_a_fill_that_was_made_again_is_wear_and_no_fill() {
     assert_eq!((stage.fills, stage.coverage, stage.is_accepted), (2.0, 1.0, true));
 }
 
-/// Something moves at snapshot `at` of a test with so many fills before it.
+/// Something moves at snapshot `at` of a test that begins with `wipc_fills` fills.
 fn made_again(
     what: fn(bool) -> Snapshot,
     word: &str,

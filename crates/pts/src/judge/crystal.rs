@@ -2,7 +2,7 @@
 //! DiskMarkDlg.cpp), and of programs that print the same, such as KDiskMark.
 //!
 //! A line is `SEQ    1MiB (Q=  8, T= 1):  3564.610 MB/s [   3399.5 IOPS] <  2351.79 us>` under `[Read]`, `[Write]` or `[Mix]`;
-//! before version 8 the direction stands in the line, and before 7 there is no latency. MB are 10^6 bytes; the `KB` of
+//! before version 8 the line itself has the direction, and before 7 there is no latency. MB are 10^6 bytes; the `KB` of
 //! versions 3 and 4 are 1,024. What is shown is the best of N runs, and the least latency of N, each by itself.
 
 use block::Nanos;
@@ -38,7 +38,7 @@ struct Section {
 /// Reads the results of `text`.
 ///
 /// # Errors
-/// At a line whose figures cannot be read, when there is none, or when the text ends before what stands below them.
+/// At a line whose figures cannot be read, when there is no result, or when the text ends before its date.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<Recorded>, JudgeError> {
     let foot = foot(text);
     let mut section = None;
@@ -49,7 +49,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Recorded>, JudgeError> 
         let name = line.split_once(':').map(|(name, _)| name.trim());
         is_below |= matches!(name, Some("Test" | "Date"));
         is_whole |= name == Some("Date");
-        // Below the results stands the user's own comment too, which may speak of MB/s.
+        // Below the results is the user's own comment too, which may mention MB/s.
         if is_below {
             continue;
         }
@@ -120,7 +120,7 @@ fn heading(line: &str) -> Option<Section> {
     }
 }
 
-/// The direction, where the line itself tells it.
+/// The direction, where the line itself has it.
 fn of_label(label: &str) -> Option<Section> {
     let way = if label.contains("Read") {
         Way::Read
@@ -337,7 +337,7 @@ mod tests {
         assert!(result[0].caveats.iter().all(|caveat| caveat.code != "units_disagree"));
     }
 
-    // A result that was left out without a word, or read as 0, would be missed by nobody.
+    // A result that was left out silently, or read as 0, would go unnoticed.
     #[test]
     fn what_cannot_be_read_is_named_and_what_was_not_run_is_left_out() {
         let line = |line: &str| read("c.txt", &format!("{HEAD}[Read]\n{line}\nDate: 1\n"));

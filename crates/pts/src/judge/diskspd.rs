@@ -159,7 +159,7 @@ fn asked(input: &mut Input, line: &str) {
     let count = |text: &str| text.parse::<u16>().ok().filter(|count| *count > 0);
     let seconds = |text: &str| text.trim_end_matches('s').parse::<f64>().ok().and_then(nanos);
     let asked = &mut input.asked;
-    // Of Windows and of Linux: the second word of both tells how deep the queue of a thread is.
+    // The wording of Windows and of Linux: both give the queue depth of a thread.
     if let Some(depth) = after("number of outstanding I/O operations per thread:")
         .or_else(|| after("number of outstanding I/O operations:"))
     {
@@ -270,7 +270,7 @@ fn begun(file: &str, span: &str, input: &Input) -> Recorded {
     result.asked = Asked {
         target: input.path.clone().filter(|_| input.targets == 1),
         random: input.is_random,
-        // On Linux the total is told, and a count for each file only where it was asked for.
+        // Linux prints the total, and a count for each file only where it was asked for.
         threads: input.threads.or(each),
         seed: input.asked.seed.filter(|_| input.is_random == Some(true)),
         ..input.asked.clone()
@@ -375,7 +375,7 @@ mod tests {
         assert!(!is_it("nothing"));
     }
 
-    // A text of Windows, by its documented form: what is told there and not on Linux would be lost.
+    // A text of Windows, in its documented form: figures that it has and Linux does not print would be lost.
     #[test]
     fn a_text_of_windows_tells_its_load_and_its_latencies() {
         let text = "Command Line: diskspd.exe -b8K -o4 -t2 -w25 -r -L -Sh f\n\nInput parameters:\n\n\ttimespan:   1\n\

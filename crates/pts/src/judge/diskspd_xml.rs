@@ -17,7 +17,7 @@ pub(super) fn is_it(text: &str) -> bool {
 /// Reads the time spans of `text`.
 ///
 /// # Errors
-/// When it is not well formed, or a time span does not tell its time or its I/Os, with the line.
+/// When it is not well formed, or a time span lacks its time or its I/Os, with the line.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<Recorded>, JudgeError> {
     let root = xml::read(file, text)?;
     let spans: Vec<&Element> = root.children_called("TimeSpan").collect();
@@ -153,7 +153,7 @@ fn take_results(result: &mut Recorded, span: &Element) -> Option<()> {
     Some(())
 }
 
-/// A sum that is none where a part is not told or it is beyond what can be counted.
+/// A sum that is `None` when a part is missing or the sum overflows.
 trait SumChecked {
     fn sum_checked(self) -> Option<u64>;
 }
@@ -213,7 +213,8 @@ mod tests {
         <Thread><Id>1</Id><Target><Path>C:\\f</Path><FileSize>1048576</FileSize><ReadBytes>8192</ReadBytes>\
         <ReadCount>2</ReadCount><WriteBytes>0</WriteBytes><WriteCount>0</WriteCount></Target></Thread></TimeSpan></Results>";
 
-    // Threads that are not added up are a part of the drive's speed; a load that is not read is no test of ours.
+    // Threads that are not added up give only a part of the drive's speed; without its load, a result cannot be compared with a
+    // test of ours.
     #[test]
     fn threads_add_up_and_the_profile_says_what_was_asked() {
         assert!(is_it(XML));

@@ -14,9 +14,9 @@ use super::measured::{Measured, Way};
 use super::recorded::Recorded;
 use super::series;
 
-/// A log of all threads that covers so much of the run is whole.
+/// A log of all threads that covers this share of the run is whole.
 const WHOLE: f64 = 0.75;
-/// So many times more or less is not what a whole log and its JSON differ by.
+/// A whole log and its JSON differ by this factor at most.
 const FAR: f64 = 2.0;
 /// Time by which a log may be longer than the run: threads start and end at different times.
 const LATE_MS: f64 = 2_000.0;

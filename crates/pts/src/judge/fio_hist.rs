@@ -98,7 +98,7 @@ fn add(line: &str, sums: &mut [Sum; 2]) -> Option<()> {
     };
     let width = 1_usize << halved;
     for (at, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-        // Of several bins in one, the middle one stands for all.
+        // Several bins merged into one are represented by the middle one.
         let bin = sum.bins.entry(fio_bins::middle_ns(at * width + width / 2)).or_default();
         *bin = bin.saturating_add(*count);
         sum.ios = sum.ios.saturating_add(*count);

@@ -14,15 +14,14 @@ use super::recorded::{Claim, Figure, FioSteadyState, Format, Quantity, Recorded,
 use super::series;
 use super::{fio_belonging, fio_traps, fio_values};
 
-/// True when a document of fio's stands in `text`.
+/// True when `text` contains a document of fio's.
 pub(super) fn is_it(text: &str) -> bool {
     text.contains("\"fio version\"")
         && (text.contains("\"jobs\"") || text.contains("\"client_stats\""))
 }
 
-/// The last document of fio's in `text`, and its line. With `--status-interval` there are several, each of all since
-/// the job began; warnings and `--output-format=normal` stand before and behind them, and ezFIO puts headings
-/// between.
+/// The last document of fio's in `text`, and its line. With `--status-interval` there are several, each of all since the job
+/// began; warnings and `--output-format=normal` come before and after them, and ezFIO puts headings between.
 fn last_document(file: &str, text: &str) -> Result<(Value, u64), JudgeError> {
     let mut found = None;
     let (mut at, mut line) = (0_usize, 1_u64);
@@ -122,7 +121,7 @@ pub(super) fn read(file: &str, text: &str, logs: &[Log]) -> Result<Vec<Recorded>
     let mut results = Vec::new();
     for job in jobs(&document) {
         let options = Options::of(&document, job);
-        // With group_reporting a job stands for all of its threads; without, each has a job of its own.
+        // With group_reporting a job covers all of its threads; without, each thread has a job of its own.
         let same = |other: &&Value| other.get("jobname") == job.get("jobname");
         let is_each = jobs(&document).filter(same).count() as u64 == options.numjobs();
         let count = if is_each { 1 } else { options.numjobs() };
@@ -207,8 +206,8 @@ fn own_logs<'a>(logs: &'a [Log], name: &str, options: &Options, threads: &Thread
     logs.iter().filter(is_own).collect()
 }
 
-/// Gives `result` the most telling series of `logs`: bytes before I/Os before latencies. `written` is what was written
-/// in all, where that is known from elsewhere.
+/// Gives `result` the most informative series of `logs`: bytes before I/Os before latencies. `written` is what was written in
+/// all, where that is known from elsewhere.
 pub(super) fn attach(result: &mut Recorded, logs: &[&Log], written: Option<u64>) {
     for kind in [Kind::Bandwidth, Kind::Iops, Kind::Latency, Kind::CompletionLatency] {
         let of_kind: Vec<&Log> =
@@ -253,7 +252,7 @@ fn steady_state(job: &Value, options: &Options) -> Option<FioSteadyState> {
     })
 }
 
-/// The window that fio looked at last, when there is no log and all of it was written: it stands at the job's end.
+/// The window that fio checked last, when there is no log and all I/Os were writes: it lies at the job's end.
 fn of_steady_state(result: &Recorded) -> Option<Series> {
     let Some(Claim::Fio(state)) = &result.claim else { return None };
     let is_only_written = result.figures.iter().all(|figure| figure.name == "write");

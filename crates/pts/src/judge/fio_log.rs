@@ -1,8 +1,8 @@
 //! fio's logs of bandwidth, IOPS and latency: one file a thread, one line an I/O or a window.
 //!
-//! A line is `time in ms, value, direction, block size, …` (HOWTO, "Log File Formats"). With `log_avg_msec` a line
-//! is a window, its block size 0 and its time the end of the window; without it a line is an I/O. With
-//! `log_window_value=both` the greatest value of the window stands behind the mean.
+//! A line is `time in ms, value, direction, block size, …` (HOWTO, "Log File Formats"). With `log_avg_msec` a line is a
+//! window, its block size 0 and its time the end of the window; without it a line is an I/O. With
+//! `log_window_value=both` the greatest value of the window follows the mean.
 
 use std::io::BufRead;
 
@@ -157,7 +157,7 @@ fn entry(line: &str, has_greatest: bool) -> Option<Line> {
     if has_greatest {
         fields.next()?.parse::<f64>().ok()?;
     }
-    // Behind the block size may stand the priority, the offset and the time of issue.
+    // The priority, the offset and the time of issue may follow the block size.
     let block_bytes = fields.nth(1)?.parse().ok()?;
     (value.is_finite() && value >= 0.0).then_some(Line { time_ms, value, direction, block_bytes })
 }
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(found[0].latency.histogram.as_ref().unwrap().max(), Some(300));
         let dated = "1795387727500, 10, 1, 0, 0\n1795387728000, 10, 1, 0, 0\n";
         assert_eq!(measured(&[&log("x_bw.1.log", dated)])[0].duration_ns, Some(1_000_000_000));
-        // Means of windows are no latencies of I/Os.
+        // Means of windows are not latencies of I/Os.
         assert!(measured(&[&log("x_clat.1.log", "500, 100, 0, 0, 0\n")]).is_empty());
     }
 

@@ -204,8 +204,8 @@ impl Sums {
     }
 }
 
-/// Each two windows of a direction as one, but for the first two, which tell when the first began. Rates of windows whose
-/// times do not go forward stay: it is not known when they began.
+/// Merges the windows of a direction in pairs, except the first two, from which the start of the first is known. Rates of
+/// windows whose times do not increase are not merged: it is not known when they began.
 fn halved(kind: Kind, entries: Vec<Entry>) -> Vec<Entry> {
     let is_rate = matches!(kind, Kind::Bandwidth | Kind::Iops);
     let mut left = Vec::with_capacity(entries.len() / 2 + 8);

@@ -40,8 +40,8 @@ fn nanoseconds<'a>(side: &'a Value, name: &str) -> Option<(&'a Value, f64)> {
     new.or_else(|| side.get(name).map(|table| (table, 1e3)))
 }
 
-/// From issue to completion, which is `clat`. With `lat_percentiles` alone the percentiles are those of `lat`, which has
-/// the time of the submission in it; then it is `lat` that is told of, mean and ends too.
+/// From issue to completion, which is `clat`. With `lat_percentiles` alone the percentiles are those of `lat`, which includes
+/// the time of the submission; then mean and ends are those of `lat` too.
 fn latency(side: &Value) -> ToldLatency {
     let has_more = |(table, _): &(&Value, f64)| {
         table.get("percentile").is_some() || table.get("bins").is_some()

@@ -46,7 +46,7 @@ impl<'a> Options<'a> {
         bytes(self.text(names)?, self.kb_base())
     }
 
-    /// An option that is on or off; none where that is not told.
+    /// An option that is on or off; `None` when the JSON does not have it.
     fn switch(&self, name: &str) -> Option<bool> {
         let text = self.text(&[name])?;
         Some(
@@ -90,7 +90,7 @@ impl<'a> Options<'a> {
         self.text(&names).and_then(|text| seconds(text, 1.0)).unwrap_or(1.0)
     }
 
-    /// Whether logs have windows, where that is told.
+    /// Length of the windows of logs, in ms; `None` when the JSON does not have one.
     pub(super) fn log_avg_ms(&self) -> Option<f64> {
         let of = |text| seconds(text, 1e-3).map(|s| s * 1e3);
         self.text(&["log_avg_msec"]).and_then(of).filter(|ms| *ms > 0.0)
@@ -102,7 +102,7 @@ impl<'a> Options<'a> {
             || self.text(&["log_window_value"]) == Some("max")
     }
 
-    /// Whether `loops`, or `io_size` beyond the range, make fio begin anew.
+    /// Whether `loops`, or `io_size` beyond the range, make fio start over.
     fn begins_anew(&self) -> bool {
         let loops = self.text(&["loops"]).and_then(|text| text.parse::<u64>().ok()).unwrap_or(1);
         let more = self.size(&["io_size", "io_limit"]).zip(self.range_bytes());
@@ -205,8 +205,8 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// Whether one permutation again and again cannot be excluded: what begins anew, draws the same each time, and is
-    /// not known to do without a map.
+    /// Whether the job may have repeated one permutation: it starts over, draws the same addresses each time, and is not known
+    /// to run without a map.
     pub(super) fn may_replay(&self) -> bool {
         let repeats =
             self.switch("randrepeat").or_else(|| self.switch("allrandrepeat")) != Some(false);
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(pattern(json!({"random_generator": "lfsr"}), 1 << 19), Pattern::Permutations);
     }
 
-    // An absent norandommap is no map: fio leaves out what was given without a value.
+    // An absent norandommap does not mean that there is a map: fio leaves out options given without a value.
     #[test]
     fn what_is_not_told_is_not_taken_for_a_default() {
         let document = json!({});

@@ -14,8 +14,8 @@ const TOP_BIN_NS: f64 = ((1_u64 << 34) - (1 << 26)) as f64;
 /// End of that bin.
 const TOP_NS: f64 = (1_u64 << 34) as f64;
 
-/// From so many samples on, the sum of squares of their positions is beyond an `int`:
-/// (n - 1) n (2 n - 1), which is divided by 6 only afterwards.
+/// From this number of samples on, the sum of squares of their positions overflows an `int`: (n - 1) n (2 n - 1), which
+/// is divided by 6 only afterwards.
 const OVERFLOW_FROM: u64 = 1025;
 
 /// First version whose steady state computes that sum in an `int`; 3.33 does not (both were run).

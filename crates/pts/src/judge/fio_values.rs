@@ -48,10 +48,10 @@ pub(super) fn check<'a>(
     Ok(())
 }
 
-/// So much of a value is shown.
+/// Most characters of a value that an error shows.
 const SHOWN: usize = 40;
 
-/// The place and value of the first figure that cannot be. What has another name is nobody's concern.
+/// The place and value of the first figure that cannot be. Fields of other names are not checked.
 fn figures<'a>(value: &'a Value, place: &str) -> Result<(), (String, &'a Value)> {
     let Some(table) = value.as_object() else { return Ok(()) };
     let are_all = TABLES.iter().any(|name| place.ends_with(name));
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    // "x" read as nothing told, and -1e300 as a rate, are results that nobody measured.
+    // "x" read as a missing figure, and -1e300 as a rate, are results that were never measured.
     #[test]
     fn a_figure_that_cannot_be_is_named_with_its_place() {
         let good = json!({ "read": { "iops": 1.5, "runtime": 0, "clat_ns": { "min": u64::MAX,

@@ -1,4 +1,4 @@
-//! Formats of results, told by what is in a file.
+//! Formats of results, detected by the content of a file.
 
 use super::fio_log::by_name as log_by_name;
 use super::recorded::Format;

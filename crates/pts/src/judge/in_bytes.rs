@@ -8,7 +8,7 @@ use stats::{Proof, Remedy, Verdict};
 use super::known::{Answer, Known, Start, Transient};
 use super::recorded::{Pattern, Recorded, Window};
 
-/// More than any drive is written in its life: figures of so many bytes are no figures.
+/// More than any drive is written in its life: larger counts of bytes are not believed.
 const BYTES_MAX: u64 = 1 << 60;
 
 /// Size of the drive, and whether it was given or only inferred.
@@ -37,7 +37,7 @@ pub(super) fn answer(recorded: &Recorded, known: &Known) -> Answer {
     with_evidence(answer, known, &drive, &spans, &judgement)
 }
 
-/// The series as the detector takes it, with what was written before it in front; none when bytes are not told.
+/// The series as the detector takes it, after what was written before it; `None` when bytes are not known.
 fn spans(recorded: &Recorded) -> Option<Vec<Span>> {
     let mut spans = Vec::new();
     let skipped = recorded.series.as_ref().map_or(0, |series| series.skipped_bytes);
@@ -52,7 +52,7 @@ fn spans(recorded: &Recorded) -> Option<Vec<Span>> {
     } else {
         let rounds = recorded.rounds.as_ref()?;
         let bytes = rounds.written_bytes.as_ref()?;
-        // A round has many cells, and its length is told by none: one second each, since only the order counts.
+        // A round has many cells, and none of them gives its length: one second each, since only the order counts.
         let one = |(value, bytes): (&f64, &u64)| span(*bytes, 1_000_000_000, *value);
         spans.extend(rounds.values.iter().zip(bytes).map(one));
     }
@@ -275,7 +275,7 @@ fn with_evidence(
     answer
 }
 
-/// Time until so many bytes had been written.
+/// Seconds until `bytes` had been written.
 fn seconds_until(spans: &[Span], bytes: u64) -> f64 {
     let (mut written, mut time) = (0_u64, 0_u64);
     for span in spans {

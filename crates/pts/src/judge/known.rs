@@ -12,7 +12,8 @@ pub enum Start {
     Purged,
     /// All of its capacity had been written.
     Filled,
-    /// Nobody says; it is then taken to have been purged, since that is what looks steady longest.
+    /// Unknown; the drive is then taken to have been purged, since that is what looks steady
+    /// longest.
     #[default]
     Unknown,
 }

@@ -86,7 +86,7 @@ pub struct ToldLatency {
 }
 
 impl ToldLatency {
-    /// The value of the percentile `percent`, where it was told.
+    /// The value of the percentile `percent`, if the tool reported it.
     pub fn percentile(&self, percent: f64) -> Option<u64> {
         let told = self.percentiles.iter().find(|(told, _)| (told - percent).abs() < 1e-6);
         told.map(|(_, ns)| *ns)
@@ -112,7 +112,7 @@ impl ToldLatency {
     }
 }
 
-/// The mean of all I/Os of two, of which each has its count and its mean; none where a part of that is not told.
+/// The mean of all I/Os of two, from the count and the mean of each; `None` when one of these is missing.
 fn mean_of_both(counts: (Option<u64>, Option<u64>), means: Option<(f64, f64)>) -> Option<f64> {
     let (a, b) = (counts.0? as f64, counts.1? as f64);
     let (x, y) = means?;
@@ -154,7 +154,7 @@ pub(super) fn histogram(
     let mut bins: Vec<(u64, u64)> = bins.into_iter().filter(|(_, count)| *count > 0).collect();
     bins.sort_unstable();
     let mut histogram = LatencyHistogram::new();
-    // The ends stand for one I/O each of the bins at the ends, so that counts stay as they are.
+    // Each end replaces one I/O of the bin at that end, so that counts stay as they are.
     let end = |at: Option<&mut (u64, u64)>, ns: Option<u64>, histogram: &mut LatencyHistogram| {
         let is_of =
             |bin: u64, ns: u64| stats::fio_bins::index_of(ns) == stats::fio_bins::index_of(bin);

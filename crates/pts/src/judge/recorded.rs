@@ -1,5 +1,5 @@
-//! One result of another tool, in terms that all of them share: what was asked for, what is known of the bytes, and
-//! what stands of the time while it ran.
+//! One result of another tool, in terms that all of them share: what was asked for, what is known of the bytes, and what is
+//! known of its course in time.
 
 use serde::Serialize;
 use stats::{Caveat, Remedy};
@@ -11,7 +11,7 @@ use super::measured::{Asked, Measured, ToldLatency};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
-    /// fio's `--output-format=json` or `json+`, with whatever stands around it.
+    /// fio's `--output-format=json` or `json+`, with any text around it.
     FioJson,
     /// fio's `write_bw_log`, `write_iops_log`, `write_lat_log`.
     FioLog,
@@ -70,9 +70,9 @@ pub enum Pattern {
     Replayed,
     /// Only read.
     ReadsOnly,
-    /// Random, and the result does not tell how it was drawn.
+    /// Random, and the result does not show how it was drawn.
     Random,
-    /// Not told.
+    /// Not known.
     Unknown,
 }
 
@@ -244,13 +244,13 @@ pub struct Recorded {
     pub format: Format,
     /// The files it was read from.
     pub files: Vec<String>,
-    /// The version that the tool tells of itself.
+    /// The version that the tool reports.
     pub tool_version: Option<String>,
     /// Its load.
     pub load: Load,
     /// Bytes of the range that was addressed.
     pub range_bytes: Option<u64>,
-    /// Bytes of the drive, where the result tells them.
+    /// Bytes of the drive, where the result has them.
     pub drive_bytes: Option<u64>,
     /// State before it.
     pub before: Before,
@@ -272,8 +272,8 @@ pub struct Recorded {
     /// Figures that can become a run comparable with our own: by direction, where the tool separates them.
     #[serde(skip)]
     pub measured: Vec<Measured>,
-    /// Latencies of reads and writes together, where the tool tells them beside those of each: percentiles of both cannot be
-    /// made of those.
+    /// Latencies of reads and writes together, where the tool reports them beside those of each: percentiles of both cannot be
+    /// computed from those.
     #[serde(skip)]
     pub together: ToldLatency,
     /// Logs under its names that another run wrote.

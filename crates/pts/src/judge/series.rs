@@ -15,14 +15,14 @@ const PER_IO_BINS: u64 = 1000;
 /// Most bins of a series. A log that asks for more has times that fio does not write.
 const BINS_MAX: u64 = 1_000_000;
 
-/// Most bins for a line of a log: fio writes a line for each window in which there was an I/O, so a few lines with times
-/// far apart ask for memory without telling anything. Below [`BINS_FREE`] bins nobody counts.
+/// Most bins for a line of a log: fio writes a line for each window in which there was an I/O, so a few lines with times far
+/// apart request memory without adding information. Up to [`BINS_FREE`] bins this limit does not apply.
 const BINS_A_LINE: u64 = 20;
 
 /// Bins that any log may have, however few its lines are.
 const BINS_FREE: u64 = 100_000;
 
-/// Times from here on, in ms, are no time since a job began but a date (`log_unix_epoch`): some day of 2001.
+/// Times from here on, in ms, are not times since a job began but dates (`log_unix_epoch`): some day of 2001.
 const EPOCH_FROM_MS: u64 = 1_000_000_000_000;
 
 /// A rate between two moments, of one thread and direction.
@@ -313,7 +313,7 @@ mod tests {
         }
     }
 
-    // Reads that count as writes would fill a drive that nobody wrote to.
+    // Reads that count as writes would fill a drive that was never written.
     #[test]
     fn only_writes_are_written() {
         let text = "500, 100, 0, 0, 0\n500, 50, 1, 0, 0\n1000, 100, 0, 0, 0\n1000, 50, 1, 0, 0\n";
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(series.written_bytes(), Some(50 * 4096));
     }
 
-    // Without a block size, I/Os are no bytes.
+    // Without a block size, a count of I/Os gives no bytes.
     #[test]
     fn ios_without_their_size_are_no_bytes() {
         let series = series(&[("x_iops.1.log", "500, 9, 1, 0, 0\n1000, 9, 1, 0, 0\n")], None);

@@ -15,7 +15,7 @@ const IOPS_MIXES: [f64; 7] = [100.0, 95.0, 65.0, 50.0, 35.0, 5.0, 0.0];
 /// Block sizes of that test, in order; on drives of 4 KiB blocks the last is left out.
 const IOPS_BLOCKS: [&str; 8] = ["1024k", "128k", "64k", "32k", "16k", "8k", "4k", "512"];
 
-/// Length of a cell unless told otherwise (`Options`).
+/// Length of a cell unless the file has another (`Options`).
 const ROUND_S: f64 = 60.0;
 
 /// True when `text` is XML with a test of TKperf's in it.
@@ -92,7 +92,7 @@ fn begun(
     Ok(result)
 }
 
-/// Seconds of a cell, where they are told and are some.
+/// Seconds of a cell; `None` when the file does not have them, or not a positive number.
 fn runtime_s(file: &str, test: &Element) -> Result<Option<f64>, JudgeError> {
     let told: Option<Option<f64>> = json(file, test, "runtime")?;
     let told = told.flatten();

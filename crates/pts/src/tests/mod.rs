@@ -78,7 +78,7 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    /// No sample yet, of a range of so many bytes.
+    /// A table without samples yet, of a range of `range` bytes.
     pub(crate) fn new(title: &str, range: Bytes) -> Samples {
         const COLUMNS: [&str; 10] = [
             "time, s",
@@ -219,10 +219,10 @@ pub(crate) fn histogram(title: &str, latencies: &LatencyHistogram) -> Table {
 /// Requests outstanding of a submitter whose requests do not wait for each other: more than a drive that keeps up has.
 const OPEN_DEPTH: u16 = 1024;
 
-/// Once more what `ask` issued at `closed_per_s` one after the other, now at a share of that rate and at times of their own
-/// (a Poisson process): response times count from when each request was due, and hold the time that it waited behind
-/// others. One after the other, a drive that stops for a second is asked nothing for a second, and one request of a
-/// million is told to be slow.
+/// Issues again what `ask` issued at `closed_per_s` one after the other, now at a share of that rate and at times of their own
+/// (a Poisson process): response times count from when each request was due, and include the time that it waited behind others.
+/// One after the other, a drive that stops for a second receives no requests for a second, and only one request in a million is
+/// recorded as slow.
 ///
 /// # Errors
 /// [`Halt`].
@@ -254,7 +254,7 @@ pub(crate) fn open_loop(
     desk.whole(&format!("the arrivals of {}", body.test.word()))
 }
 
-/// Served of what arrived, below which a queue that grows is no matter of chance.
+/// Served of what arrived, below which a growing queue is not a matter of chance.
 const KEPT_UP: f64 = 0.98;
 
 /// Percentiles with their intervals; a percentile for which there are too few I/Os has no value.

@@ -44,8 +44,8 @@ fn of_block(desk: &mut Desk<'_>, body: &mut Body, block: Bytes) -> Result<[Optio
     let names = ["read, MB/s", "write, MB/s"];
     let title = format!("Steady-state convergence: SEQ {kib} KiB by round");
     let mut table = Table::new(&title, "round", &names);
-    // Reads and writes each go on where their last round ended: a round that began anew each time would stay in one
-    // part of the drive.
+    // Reads and writes each continue where their last round ended: rounds that all started at the same place would stay
+    // in one part of the drive.
     let (mut read, mut written) = (0, 0);
     for round in 1..=tracker.rounds_max() {
         let ask = sequential(desk.options, block, 100, read, desk.minutes(1.0));

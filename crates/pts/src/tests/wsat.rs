@@ -15,10 +15,10 @@ use crate::tests::{
 };
 use crate::tracker::{Figure, Tracker};
 
-/// The specification's end: so many fills, or so many minutes.
+/// The specification ends after this many fills, or this many minutes.
 const FILLS_MAX: f64 = 4.0;
 const MINUTES_MAX: u32 = 24 * 60;
-/// Ours is no end before the drive is steady; but there is one.
+/// Ours ends when the drive is steady, but after this many fills at the latest.
 const FILLS_MAX_BYTES: f64 = 60.0;
 /// Minutes of the run whose response times are all kept.
 const LOGGED_MINUTES: f64 = 20.0;

@@ -142,7 +142,7 @@ fn versions() -> impl Strategy<Value = Version> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
 
-    // A figure of another line, or a comment of the user's taken for a result, would stand as a test that never ran.
+    // A figure of another line, or a comment of the user's taken for a result, would pass for a test that never ran.
     #[test]
     fn a_text_is_read_as_it_was_saved(
         version in versions(),

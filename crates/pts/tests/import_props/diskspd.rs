@@ -110,7 +110,7 @@ impl Span {
             Version::Windows2_0 | Version::Linux => self.random / 100 * 100,
             _ => self.random,
         };
-        // Linux tells whole seconds.
+        // Linux prints whole seconds.
         let time_ms = match version {
             Version::Linux => self.time_ms.div_ceil(1000) * 1000,
             _ => self.time_ms,
@@ -319,7 +319,7 @@ impl Span {
             (Some(true), (self.random == 100).then_some(self.seed))
         );
         prop_assert_eq!(asked.warm_up.map(|time| time.0), Some(self.warm_up_s * 1_000_000_000));
-        // Told in hundredths of a second, as its printf rounds them.
+        // Printed in hundredths of a second, as its printf rounds them.
         let hundredths: u64 =
             format!("{:.2}", self.time_ms as f64 / 1e3).replace('.', "").parse().unwrap();
         prop_assert_eq!(asked.duration.map(|time| time.0), Some(hundredths * 10_000_000));
@@ -363,7 +363,7 @@ fn versions() -> impl Strategy<Value = Version> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
-    // A figure of the other direction, of one thread or in another unit is a result that nobody measured.
+    // A figure of the other direction, of one thread or in another unit is a result that was never measured.
     #[test]
     fn a_text_is_read_as_it_was_printed(
         version in versions(),

@@ -219,7 +219,7 @@ fn document(jobs: Vec<Value>, global: &Value) -> Value {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
-    // A figure of another job, direction, unit or size of block is a result that nobody measured.
+    // A figure of another job, direction, unit or size of block is a result that was never measured.
     #[test]
     fn a_document_is_read_as_it_was_written(
         job in jobs(),

@@ -32,7 +32,7 @@ fn forms() -> impl Strategy<Value = Form> {
 impl Form {
     fn line(&self, time_ms: u64, value: u64, way: u8, block: u64) -> String {
         let sep = self.separator;
-        // A greatest value of 3 or more is no direction, so that both forms can be told apart.
+        // A greatest value of 3 or more is not a direction, so that both forms can be distinguished.
         let greatest = match self.has_greatest && block == 0 {
             true => format!("{sep}{}", value + 3),
             false => String::new(),
@@ -157,7 +157,7 @@ proptest! {
         }
     }
 
-    // Bins that are counted in a wrong place are latencies that nobody had.
+    // Bins counted in a wrong place are latencies that never occurred.
     #[test]
     fn histogram_logs_hold_what_was_counted(
         lines in prop::collection::vec(

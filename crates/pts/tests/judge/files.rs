@@ -78,7 +78,7 @@ fn threads_belong_to_their_jobs() {
         let middle = series.windows[2].value / 4096.0;
         assert!((middle / iops - 1.0).abs() < 0.05, "{middle}");
     }
-    // norandommap stood on the command line, without a value; fio does not tell.
+    // norandommap was on the command line, without a value; fio's JSON does not have it.
     assert_eq!(read[0].load.pattern, Pattern::Random);
     // They ran one after the other, but on files of their own.
     assert_eq!(read[1].before.written_bytes, 0);
@@ -137,7 +137,7 @@ fn logs_are_looked_for_under_the_names_that_fio_gave() {
     let all: Vec<_> = prefixes.told.union(&prefixes.made_up).collect();
     assert_eq!(all, ["g"]);
     assert_eq!(log_prefixes("no JSON"), LogPrefixes::default());
-    // Of a job that names no log, fio may have been asked for one without a name, and then it does not tell.
+    // A job that names no log may have been asked for one without a name, which fio's JSON does not show.
     let with = |options: &str| {
         let job = format!("{{\"jobname\": \"y\", \"job options\": {options}}}");
         log_prefixes(&format!("{{\"fio version\": \"fio-3.33\", \"jobs\": [{job}]}}"))

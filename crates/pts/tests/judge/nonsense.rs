@@ -1,4 +1,5 @@
-//! Texts that nobody meant: what is read is judged, and what is not is refused with a file's name.
+//! Random and damaged texts: those that can be read are judged, and the others are refused with the
+//! file's name.
 
 use drivescope_pts::judge::{Known, Start, Text, judge, read};
 use proptest::prelude::*;

@@ -17,7 +17,7 @@ const UNIT: u64 = 4096;
 enum Logs {
     /// One thread's bandwidth, in windows.
     Bandwidth,
-    /// Three threads' IOPS, in windows, with a JSON that tells the block size.
+    /// Three threads' IOPS, in windows, with a JSON that has the block size.
     Iops,
     /// A line an I/O.
     PerIo,
