@@ -71,7 +71,7 @@ pub struct Ended {
 /// Puts `target` up as a file.
 ///
 /// # Errors
-/// [`ServeError`]: a mount point that is none, or is taken; no way to mount; no place for the content.
+/// [`ServeError`]: the mount point cannot be used, the drive cannot be mounted, or there is no place for the content.
 pub fn serve(
     target: VirtualTarget,
     clock: Arc<dyn RealTime>,
@@ -192,7 +192,7 @@ fn ends<T>(thread: &JoinHandle<T>) -> bool {
 /// Device or resource busy (`EBUSY`).
 const EBUSY: i32 = 16;
 
-/// The mount point, made absolute, when it is one.
+/// The mount point as an absolute path, when it can be used.
 fn checked(path: &Path) -> Result<PathBuf, ServeError> {
     let path = path.to_owned();
     let told = |error: io::Error, path: PathBuf| match error.raw_os_error() {

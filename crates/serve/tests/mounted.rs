@@ -263,7 +263,7 @@ fn a_fake_drive_wraps() {
     assert!(below == above);
 }
 
-// Breaks when a drive that is gone goes on to answer, or hangs its programs.
+// Breaks when a drive that is gone still answers, or hangs its programs.
 #[test]
 fn a_drive_that_vanishes_fails() {
     let Some(drive) = Drive::new("sim:hdd-7200?faults.vanish_at_ns=300000000") else { return };

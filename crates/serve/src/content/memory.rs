@@ -293,7 +293,7 @@ mod tests {
         assert!(seen[..700] == data[513..1213]);
     }
 
-    // Breaks when the limit is none, or when what is kept already can no longer be overwritten.
+    // Breaks when the limit does not hold, or when data within it can no longer be overwritten.
     #[test]
     fn the_limit_is_one_and_what_is_kept_can_be_written_again() {
         let mut memory = Memory::new(Bytes::kib(64));
