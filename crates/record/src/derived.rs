@@ -108,7 +108,8 @@ fn histograms(step: &StepEntry) -> String {
             Decimal(h.began_ns, 1_000_000_000),
             Decimal(h.window_ns, 1_000_000_000),
             Decimal(h.max_ns, 1_000_000),
-            // A payload with a line break or comma is none, and must not become lines of its own.
+            // A payload with a line break or comma is invalid, and must not become lines of its
+            // own.
             h.encoded.replace([',', ' ', '\t', '\r', '\n'], ""),
         );
     }

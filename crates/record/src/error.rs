@@ -133,7 +133,7 @@ pub enum RecordError {
         /// Directory of that run.
         dir: PathBuf,
     },
-    /// There is nothing to go on with.
+    /// The run cannot be resumed.
     #[error("run {id} cannot be resumed: {why}")]
     NotResumable {
         /// The run.

@@ -312,7 +312,7 @@ fn journal<F: Files>(files: &F, dir: &Path, extent: Extent) -> Result<Option<Lin
     wanted.transpose()
 }
 
-/// The document of a run that has ended; one that goes on has that of its last end still.
+/// The document of a run that has ended. A resumed run still has the one of its last end, which is not read.
 fn document<F: Files>(
     files: &F,
     dir: &Path,

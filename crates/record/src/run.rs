@@ -141,9 +141,8 @@ impl<F: Files> RunWriter<F> {
         })
     }
 
-    /// Makes a run that was resumed one that goes on, before the first change to it. Not at once when it
-    /// is resumed: much is found out after that, such as that this is another drive, and none of it may
-    /// cost a run the end that it has.
+    /// Makes a resumed run an unfinished one again, before the first change to it. Not when it is resumed: much is found out
+    /// after that, such as that this is another drive, and none of it may cost a run the end that it has.
     fn open_again(&mut self) -> Result<(), RecordError> {
         match self.reopen.take() {
             None => Ok(()),
@@ -216,7 +215,7 @@ impl<F: Files> RunWriter<F> {
     /// them. They take their name only when whole, and replace what was there for this position.
     ///
     /// # Errors
-    /// Names the file. No step is lost by it, and the run goes on; the end says whose I/Os are missing.
+    /// Names the file. No step is lost by it, and the run continues; the end lists the positions whose I/Os are missing.
     pub fn samples(
         &mut self,
         position: u32,

@@ -86,7 +86,7 @@ pub fn rfc3339(date: UnixNanos) -> String {
     timestamp(date).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Seconds since 1970 of a date in RFC 3339; `None` when it is none.
+/// Seconds since 1970 of a date in RFC 3339; `None` when it is not such a date.
 pub fn seconds_of(date: &str) -> Option<i64> {
     date.parse::<Timestamp>().ok().map(Timestamp::as_second)
 }

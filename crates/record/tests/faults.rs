@@ -46,7 +46,7 @@ fn make<F: Files>(files: &F, dir: &Path, steps: u32) -> Told {
     told
 }
 
-/// Records steps and ends the run, and goes on, whatever fails, as a measurement does.
+/// Records steps and ends the run, and continues after any failure, as a measurement does.
 fn go_on<F: Files>(mut writer: RunWriter<F>, positions: Range<u32>, told: &mut Told) {
     let mut stopped = false;
     for position in positions.clone() {

@@ -45,7 +45,7 @@ proptest! {
         prop_assert!(is_beginning(&run.steps));
         let lines = bytes[..cut].iter().filter(|b| **b == b'\n').count();
         prop_assert_eq!(run.steps.len(), lines);
-        // And the run goes on from there.
+        // And the run can be resumed from there.
         let (mut writer, _) = runs.resume(&id(1)).unwrap();
         writer.step(&step(lines as u32)).unwrap();
         prop_assert_eq!(runs.load(&id(1)).unwrap().steps.len(), lines + 1);

@@ -47,7 +47,7 @@ fn save<F: Files>(files: &F) -> Result<(), RecordError> {
     Vault::with(files.clone(), DIR).save(originals(), &mut pieces()).map(drop)
 }
 
-// Breaks when the program goes on to overwrite what is not saved, or a half is taken for the whole later.
+// Breaks when the program overwrites data that is not saved, or later takes a half for the whole.
 #[test]
 fn what_is_reported_as_saved_is_whole_and_a_half_is_nothing() {
     let counter = Faulty::new(Memory::new(), u64::MAX, Fault::Die);

@@ -206,7 +206,7 @@ fn an_interrupted_run_can_be_resumed_and_a_finished_one_cannot() {
         let (mut writer, _) = runs.resume(&id(n)).unwrap();
         assert_eq!(runs.load(&id(n)).unwrap().state, before.state, "nothing was added yet");
         writer.step(&step(2)).unwrap();
-        // Until it ends again it is one that goes on: a kill now leaves it resumable.
+        // Until it ends again it is running: a kill now leaves it resumable.
         assert_eq!(runs.load(&id(n)).unwrap().state, State::Running);
         assert_eq!(runs.verify(&id(n)).unwrap(), Integrity::Unsealed);
         writer.finish(&document(n), State::Finished, &summary()).unwrap();

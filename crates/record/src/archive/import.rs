@@ -330,7 +330,7 @@ fn most_of(inside: &Path, limits: &Limits) -> u64 {
     }
 }
 
-/// Refuses a document whose form is none of `accepted`, and says what to do about it.
+/// Refuses a document whose form is not one of `accepted`, and says what to do about it.
 fn accept(schema: &str, accepted: &[&str]) -> Result<(), String> {
     if accepted.contains(&schema) {
         return Ok(());
