@@ -25,7 +25,7 @@ pub struct Body {
     pub preconditioning: Vec<Preconditioning>,
     /// Rounds, or samples, of the value that steady state is judged by.
     pub rounds: Vec<Round>,
-    /// Steady or not, by three rules; null where none of them was asked.
+    /// Steady or not, by three rules; `None` when none of them was applied.
     pub steady: Option<Steady>,
     /// Bytes that were programmed into the media for each byte that the host wrote, over the last rounds; `None` when the drive
     /// does not report them.
@@ -36,7 +36,7 @@ pub struct Body {
     pub setup: Setup,
     /// Bytes written by the test.
     pub bytes_written: u64,
-    /// Longest time between two stretches in which the drive stood still without being meant to.
+    /// Longest unintended idle time of the drive between two stretches.
     pub gap_ns_max: u64,
     /// False when it ended before its end.
     pub is_whole: bool,

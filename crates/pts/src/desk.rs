@@ -111,7 +111,7 @@ pub struct Desk<'a> {
     pub written: Bytes,
     /// Length of a minute, once it is known.
     minute: Option<Nanos>,
-    /// Longest time that the drive stood still without being meant to.
+    /// Longest unintended idle time of the drive.
     pub gap_ns_max: u64,
     /// Stretches that were made again, with what disturbed them.
     pub repeated: Vec<String>,

@@ -2,7 +2,7 @@
 
 use crate::options::Test;
 
-/// Parts of a fill: a run that is broken off goes on after the last whole one.
+/// Parts of a fill: an interrupted run resumes after the last whole one.
 pub(crate) const PARTS: u64 = 8;
 
 /// Name in the record of part `part` of a fill, counted from 1.

@@ -32,7 +32,7 @@ pub enum Kept {
         /// Result of the purge.
         purged: Purged,
     },
-    /// All before is whole: a run that is broken off later goes on from here.
+    /// All before is whole: a run that is interrupted later resumes from here.
     Whole {
         /// Name of the finished part, such as `round 3 of iops`.
         what: String,

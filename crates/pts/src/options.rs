@@ -441,7 +441,7 @@ impl Options {
         if let Rule::Fills(fills) = self.until {
             found.push(format!("rounds end after {fills} fills, steady or not"));
         }
-        // That of write saturation is none of rounds.
+        // The limit of write saturation is not a count of rounds.
         if self.rounds_max != Options::ROUNDS_MAX && tests.iter().any(|test| *test != Test::Wsat) {
             found.push(format!("{} rounds at most, not 25", self.rounds_max));
         }

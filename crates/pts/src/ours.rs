@@ -12,7 +12,7 @@ use crate::window::Window;
 const FILLS_MAX: f64 = 40.0;
 /// Spare space of a drive, as a share of its capacity, when it is not known: from 5% to 100%.
 const OVER_PROVISIONING: [f64; 2] = [0.05, 1.0];
-/// A drive that stood still for an unknown time.
+/// Idle time assumed when it is unknown: one hour.
 const UNKNOWN_IDLE_NS: u64 = 3_600_000_000_000;
 
 /// Follows bytes and values.
@@ -20,7 +20,7 @@ pub struct Detector {
     steady: Option<steady::Detector>,
     /// Addresses that keep a drive as fast as when it was empty are never accepted.
     is_replayed: bool,
-    /// Time that the drive stood still before the next span.
+    /// Time that the drive was idle before the next span.
     idle_ns: u64,
 }
 
@@ -98,7 +98,7 @@ impl Detector {
         self.judgement().is_some_and(|judgement| judgement.verdict != Verdict::NotYet)
     }
 
-    /// True when the drive goes on as it is.
+    /// True when the drive is steady and will stay so.
     pub fn is_steady(&self) -> bool {
         !self.is_replayed
             && self.judgement().is_some_and(|judgement| judgement.verdict == Verdict::Yes)

@@ -42,7 +42,7 @@ pub trait Rig {
     /// The one in use.
     fn engine(&self) -> &str;
 
-    /// Issues I/O in another of these ways from now on; with a name that is none of them all stays as it is.
+    /// Issues I/O in another of these ways from now on; an unknown name changes nothing.
     fn choose(&mut self, engine: &str);
 
     /// Issues a step, from idle to idle.

@@ -69,7 +69,7 @@ pub struct Tracker {
     rounds: Vec<Round>,
     /// Windows of the rounds' values.
     windows: Vec<Window>,
-    /// Bytes written in the round at hand, and when it began.
+    /// Bytes written in the current round, and when it began.
     round_bytes: u64,
     /// The first round after the drive was idle: earlier rounds do not belong to the same continuous run.
     first: usize,
@@ -198,7 +198,7 @@ impl Tracker {
         }
     }
 
-    /// How long rounds go on, at the pace of the last ones.
+    /// Time until rounds end, at least and at most, at the pace of the last ones.
     fn left(&self, is_pts_steady: bool) -> Left {
         let (Some(first), Some(last)) = (self.pace.front(), self.pace.back()) else {
             return Left::default();
@@ -230,7 +230,7 @@ impl Tracker {
         }
     }
 
-    /// Rounds end when so much is written, and by nothing else.
+    /// Rounds end after this many fills, and not for any other reason.
     pub fn ends_after(&mut self, fills: f64) {
         self.fills_wanted = Some(fills);
     }

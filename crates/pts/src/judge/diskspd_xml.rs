@@ -73,7 +73,7 @@ fn take_asked(result: &mut Recorded, span: &Element) {
     let small = |count: u64| u16::try_from(count).ok().filter(|count| *count > 0);
     let first = targets.first();
     let of = |name: &str| first.and_then(|target| count(target, name));
-    // With a ratio some I/Os go on after the one before, which is neither order.
+    // With a ratio some I/Os follow the one before, which is neither order.
     let random = first
         .filter(|target| target.child("RandomRatio").is_none())
         .map(|target| target.child("Random").is_some());

@@ -55,7 +55,7 @@ fn head(text: &str) -> Head {
 /// Reads one of its files.
 ///
 /// # Errors
-/// When a line is none of it, with the line.
+/// When a line is not one of ezFIO's, with the line.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<Recorded>, JudgeError> {
     let head = head(text);
     let mut lines =

@@ -45,7 +45,7 @@ struct Sum {
 /// Reads the log of `file`.
 ///
 /// # Errors
-/// When a line is none of fio's, with its number.
+/// When a line is not one of fio's, with its number.
 pub(super) fn read(file: &str, input: &mut dyn BufRead) -> Result<Recorded, JudgeError> {
     let mut sums = [Sum::default(), Sum::default()];
     let mut lines = Lines::of(file, input);

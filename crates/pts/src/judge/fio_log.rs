@@ -47,7 +47,7 @@ pub fn by_name(file: &str) -> Option<(Kind, String, Option<u64>)> {
 /// Reads the log of `file`, whose name says what it is.
 ///
 /// # Errors
-/// When the name says nothing, or a line is none of fio's.
+/// When the name does not give the format, or a line is not one of fio's.
 pub fn read(file: &str, input: &mut dyn BufRead) -> Result<Log, JudgeError> {
     let Some((kind, prefix, thread)) = by_name(file) else {
         let rename = "name it as fio does, such as x_bw.1.log, x_iops.1.log or x_lat.1.log";
@@ -90,11 +90,11 @@ struct Lane {
     fault: Option<Fault>,
 }
 
-/// The first line that is none.
+/// The first line that could not be added.
 struct Fault {
     line: String,
     number: u64,
-    /// It is one, and there is no place for it.
+    /// It is a line of a log, but there is no room for it.
     is_endless: bool,
 }
 
@@ -123,7 +123,7 @@ impl Lane {
     }
 }
 
-/// So much of a line is shown.
+/// Most characters of a line that an error shows.
 const SHOWN: usize = 40;
 
 fn not_a_line(file: &str, number: u64, line: &str) -> JudgeError {

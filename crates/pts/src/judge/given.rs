@@ -57,7 +57,7 @@ impl Given {
 /// `left`, which begins as [`TEXTS_MAX`].
 ///
 /// # Errors
-/// When it cannot be read, when a text is too long, or when a line is none of a log of fio's.
+/// When it cannot be read, when a text is too long, or when a line is not one of a log of fio's.
 pub fn take(
     file: &str,
     input: &mut dyn BufRead,

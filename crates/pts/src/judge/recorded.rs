@@ -134,7 +134,7 @@ pub struct Window {
     pub value: f64,
 }
 
-/// How a result went on in time.
+/// Course of a result in time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
     /// Quantity of its values.
@@ -258,7 +258,7 @@ pub struct Recorded {
     pub written_bytes: Option<u64>,
     /// Figures that the tool reports.
     pub figures: Vec<Figure>,
-    /// How it went on in time.
+    /// Its course in time.
     pub series: Option<Series>,
     /// Rounds, where the tool works in rounds.
     pub rounds: Option<Rounds>,

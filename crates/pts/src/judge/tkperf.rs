@@ -27,7 +27,7 @@ pub(super) fn is_it(text: &str) -> bool {
 /// Reads the tests of `text`.
 ///
 /// # Errors
-/// When it is not well formed, or a figure in it is none, with the line.
+/// When it is not well formed, or a figure in it is not a number from 0 on, with the line.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<Recorded>, JudgeError> {
     let root = xml::read(file, text)?;
     let mut results = Vec::new();

@@ -40,7 +40,7 @@ pub(crate) fn random(options: &Options, block: Bytes, read_percent: u8, stop: St
     }
 }
 
-/// A stretch of sequential I/O that goes on from the block `from`.
+/// A stretch of sequential I/O that continues from the block `from`.
 pub(crate) fn sequential(
     options: &Options,
     block: Bytes,
