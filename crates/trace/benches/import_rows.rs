@@ -1,7 +1,7 @@
 //! How many rows of a published CSV format are read a second, beside the `csv` crate on the same bytes.
 //!
-//! The `csv` crate stands in for a reader made of what there is: records of bytes, fields read as numbers by hand, and
-//! nothing kept. Ours makes whole I/Os, with spaces found and the order checked.
+//! The `csv` crate represents a reader built from existing parts: byte records, numbers parsed by hand, and nothing
+//! kept. Our reader makes whole I/Os, finds their spaces and checks their order.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark")]
 

@@ -63,8 +63,8 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// Both, where both are questions: whoever answers one is not to be asked the other then. Else the one that no answer
-    /// puts right.
+    /// Both, if both are questions, so that the user can answer them together. Otherwise the one that no
+    /// answer resolves.
     fn and(self, other: TraceError) -> TraceError {
         match (self, other) {
             (
@@ -81,10 +81,10 @@ impl TraceError {
     }
 }
 
-/// Both, or all that stands in the way of them.
+/// Both values, or all errors that prevent them.
 ///
 /// # Errors
-/// That of one, or of both in one.
+/// The error of one, or both errors in one.
 pub(crate) fn both<A, B>(
     one: Result<A, TraceError>,
     other: Result<B, TraceError>,

@@ -29,7 +29,7 @@ pub struct TraceInfo {
     pub lost_events: u64,
     /// Rows or records that could not be read and were left out (`--lenient`).
     pub skipped_rows: u64,
-    /// Rows that say of themselves that they are no I/O, or hold nothing that can be kept.
+    /// Rows marked as not an I/O, or without anything that can be kept.
     pub ignored_rows: u64,
     /// The first of the rows that were left out: where each is, and what is wrong with it.
     #[serde(default)]
@@ -45,7 +45,7 @@ pub struct Space {
     pub name: String,
     /// The kernel's number, where the source has it.
     pub device: Option<DeviceNumber>,
-    /// Its size, where the source tells.
+    /// Its size, where the source records it.
     pub capacity_bytes: Option<Bytes>,
     /// Events on it that belong to no single I/O.
     pub tally: EventTally,

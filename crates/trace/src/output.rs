@@ -37,7 +37,7 @@ impl FileId {
     }
 }
 
-/// Files that are measured. For the whole process, since whoever writes an output does not know the target.
+/// Files under measurement. Shared by the whole process, since the writer of an output does not know the target.
 static PROTECTED: Mutex<BTreeSet<FileId>> = Mutex::new(BTreeSet::new());
 
 /// Makes every [`Pending`] refuse to take the place of one of these files from now on.
@@ -75,8 +75,8 @@ impl Pending {
     /// Makes the file that will be at `path`, open for reading and writing.
     ///
     /// # Errors
-    /// The system's answer; `AlreadyExists` where a file is to be kept, and a word where what is there is no file,
-    /// since nobody means to replace a device by one; [`IsProtected`].
+    /// The system's error; `AlreadyExists` when the path exists and must be kept; an error with a message when it is
+    /// not a regular file, since replacing a device is never intended; [`IsProtected`].
     pub fn begin(path: &Path, existing: Existing) -> io::Result<(File, Pending)> {
         let mut path = path.to_owned();
         refuse_protected(&path)?;

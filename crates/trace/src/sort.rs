@@ -48,7 +48,7 @@ pub struct TooLate {
 }
 
 impl Window {
-    /// A window in which an I/O may come so many others late: at least 1. It holds up to twice as many.
+    /// A window for I/Os that come up to `capacity` positions late; 0 means 1. It holds up to twice as many.
     pub fn new(capacity: usize) -> Window {
         Window {
             capacity: capacity.max(1),
@@ -83,7 +83,7 @@ impl Window {
         self.held.len() >= 2 * self.capacity
     }
 
-    /// Appends the earliest to `batch`, all but so many as the window's capacity.
+    /// Appends the earliest to `batch`, and keeps as many as the window's capacity.
     pub fn give(&mut self, batch: &mut Vec<Io>) {
         self.give_but(self.capacity, batch);
     }

@@ -133,7 +133,7 @@ proptest! {
     }
 
     /// Breaks when an event is not written, or written where it means another I/O. Where requests were split, a
-    /// recording of ours tells of one, since the I/Os know no more.
+    /// recording of ours has one request, since the I/Os record no more.
     #[test]
     fn what_is_written_is_read_as_it_was(
         fates in prop::collection::vec(fate(), 1..100),
@@ -192,7 +192,7 @@ proptest! {
         prop_assert!(info.skipped_rows <= 2);
     }
 
-    /// Breaks when bytes that are no recording make it panic, or never end.
+    /// Breaks when bytes that are not a recording make it panic, or never end.
     #[test]
     fn any_bytes_are_read_to_their_end(
         mut bytes in prop::collection::vec(any::<u8>(), 0..4000),
@@ -288,7 +288,7 @@ fn lines_of_the_kernel_about_lost_events_are_counted() {
     assert!(read(vec![bytes], false).is_err());
 }
 
-/// Breaks when a packed file that is cut off is told as a record that is.
+/// Breaks when a truncated packed file is reported as a truncated record.
 #[test]
 fn a_packed_file_that_is_cut_off_says_so() {
     use std::io::Write as _;

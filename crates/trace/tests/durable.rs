@@ -69,7 +69,7 @@ fn a_flush_completes_with_a_sector_too() {
     assert_eq!(flush.q2c(), Some(Nanos(20_009_777)));
 }
 
-/// If it failed, parts that an old kernel tells over and over would end a discard in its middle.
+/// If it failed, parts that an old kernel reports repeatedly would end a discard in its middle.
 #[test]
 fn completions_that_overlap_count_each_sector_once() {
     let Some((ios, _)) = recorded("split_discard_old_kernel.blkparse.txt") else { return };

@@ -162,7 +162,7 @@ fn spaces_keep_apart() {
     assert_eq!(files, ["1 a_b", "1 a_b.1", "1 space2", "1 space3"]);
 }
 
-/// Whatever the trace knew and the format does not is told, and nothing else is.
+/// All that the trace knew and the format cannot hold is reported, and nothing else.
 #[test]
 fn only_what_was_there_is_lost() {
     let (_, said) = written(&spaces(&["a"]), &[io(5, 0, Kind::Read, 0, 512)], v3);

@@ -234,7 +234,7 @@ fn latencies_below_zero_are_unknown_and_told() {
     assert!(info.settled.iter().any(|said| said.starts_with("1 latencies")), "{:?}", info.settled);
 }
 
-/// A busy second of a trace of whole seconds, and a coarse clock written in fine digits, are no wrong unit.
+/// A busy second of a trace of whole seconds, and a coarse clock written in fine digits, are not a wrong unit.
 #[test]
 fn many_at_one_tick_of_a_coarse_clock_are_believed() {
     let second: String = (0..9_000).map(|n| format!("1538323200,{n},8,1,7\n")).collect();

@@ -31,7 +31,7 @@ fn timed(first: u64, step: u64, count: u64) -> String {
 
 const TIMED: &str = "time,op,offset:sectors,size:sectors";
 
-/// A quarter of an hour between rows in nanoseconds; in ticks of 100 ns it would be more than a day, which is no load.
+/// A quarter of an hour between rows in nanoseconds; in ticks of 100 ns it would be more than a day: not a load.
 #[test]
 fn large_steps_can_only_be_fine_ones() {
     let (arrivals, info) = told(&timed(5, 1_000_000_000_000, 30), &table(TIMED));
@@ -46,7 +46,7 @@ fn times_that_could_be_two_units_are_asked_about_with_both() {
     assert!(flag.contains("us") && flag.contains("ns"), "{flag}");
 }
 
-/// Seven days since 1970 in microseconds are no date, but a counter that has run since the machine started.
+/// Seven days since 1970 in microseconds are not a date, but a counter that has run since the machine started.
 #[test]
 fn whole_dates_are_dates_and_counters_are_not() {
     let (_, info) = told(
@@ -89,7 +89,7 @@ fn odd_lengths_are_sectors_and_long_round_ones_are_bytes() {
     assert!(info.settled.iter().any(|said| said.contains("131072 sectors")), "{:?}", info.settled);
 }
 
-/// 2 MiB in sectors, or 4 KiB in bytes: a factor of 512, and nothing to tell.
+/// 2 MiB in sectors, or 4 KiB in bytes: a factor of 512, and no evidence for either.
 #[test]
 fn what_is_round_and_short_may_be_either() {
     let either = placed((0..40).map(|n| (n * 4_096, 4_096)));
@@ -140,7 +140,7 @@ fn columns_are_found_by_number_too() {
     assert_eq!(arrivals[4], 400_000_000);
 }
 
-/// fio and its manual differ on what a wait is; the waits tell which is meant.
+/// fio and its manual differ on the meaning of a wait; the waits show which is meant.
 #[test]
 fn waits_of_fio_are_told_apart() {
     let log = |waits: &[u64]| {
@@ -160,7 +160,7 @@ fn waits_of_fio_are_told_apart() {
     assert!(asked(&log(&[100, 200, 300]), &Options::default()).contains("--time-unit us"));
 }
 
-/// All at 0 is no arrival; it is said.
+/// All at 0 means no arrival times, and the trace says so.
 #[test]
 fn a_log_without_times_says_that_it_has_none() {
     let (arrivals, info) =

@@ -23,7 +23,7 @@ fn mqsim() -> Options {
     Options { format: Some(Format::MqSim), ..Options::default() }
 }
 
-/// The two workloads that the comparison of drives stands on: their counts are facts of the files, found with awk.
+/// The two workloads of the comparison of drives: their counts are facts of the files, found with awk.
 #[test]
 fn published_traces_have_their_counts_spans_and_spaces() {
     let cases = [

@@ -122,7 +122,7 @@ fn idle_times_are_those_of_a_union_of_intervals() {
     }
 }
 
-/// If it failed, a trace that tells no completions would be called idle all the time.
+/// If it failed, a trace without completions would be called idle all the time.
 #[test]
 fn idle_times_are_not_told_where_completions_are_not() {
     let none = watched((0..100).map(|i| arriving(i * 1000))).idle;
@@ -159,7 +159,7 @@ fn the_hurst_exponent_is_that_of_scipy_and_near_the_truth() {
     }
 }
 
-/// If it failed, an exponent would be told of what has none: a few I/Os, one rhythm, a clock that hardly moves.
+/// If it failed, a load without an exponent would get one: a few I/Os, one rhythm, a clock that hardly moves.
 #[test]
 fn the_hurst_exponent_is_refused_where_nothing_tells_it() {
     let few = watched((0..999).map(|i| arriving(i * 1000))).hurst;

@@ -195,7 +195,7 @@ proptest! {
     }
 }
 
-/// If it failed, a trace over petabytes would fill the memory, or its working set be told without a word on its error.
+/// If it failed, a trace over petabytes would fill the memory, or its working set be reported without its error.
 #[test]
 fn too_many_places_are_estimated_and_it_is_said() {
     let mut rng = Rng::for_path(3, &[]);
@@ -289,7 +289,7 @@ fn workloads(seed: u64) -> Vec<(&'static str, Vec<u64>)> {
     ]
 }
 
-/// Mean and greatest distance of two curves, over the sizes that both tell of.
+/// Mean and greatest distance of two curves, over the sizes that both have.
 fn apart(exact: &ReuseBody, told: &ReuseBody) -> (f64, f64) {
     let at = |size: u64| {
         let upto = told.curve.partition_point(|point| point.cache_bytes <= size);
@@ -322,7 +322,7 @@ fn sampled_curves_are_near_the_exact_ones() {
     }
 }
 
-/// If it failed, hot places far apart would be told as one, or a trace over everything would need endless memory.
+/// If it failed, hot places far apart would be reported as one, or a trace over everything would need endless memory.
 #[test]
 fn regions_widen_when_there_are_too_many() {
     let crowd = REGIONS_MAX as u64 * 3;

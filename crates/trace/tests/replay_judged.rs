@@ -148,7 +148,7 @@ fn waiting_for_slots_is_the_drives() {
 
 #[test]
 fn the_order_in_which_things_are_told_changes_nothing() {
-    // Several submitters tell of theirs in batches; a judge that took them as they come would see them reordered.
+    // Several submitters report in batches; a judge that took requests as they come would see them reordered.
     let change = |one: &mut Replayed| late(one, one.seq * 7919 % 90_000);
     let straight = judged(Mode::Timed, change, |_| {});
     let shuffled = judged(Mode::Timed, change, |all| {

@@ -79,7 +79,7 @@ pub struct Origin {
     pub lost_events: u64,
     /// Rows that could not be read.
     pub skipped_rows: u64,
-    /// Rows that are no I/O.
+    /// Rows that are not I/Os.
     pub ignored_rows: u64,
     /// How what the format leaves open was settled.
     pub settled: Vec<String>,
@@ -137,7 +137,7 @@ pub struct Device {
     pub name: String,
     /// The kernel's number, `major,minor`.
     pub device: Option<String>,
-    /// Its size, where the trace tells.
+    /// Its size, where the trace records it.
     pub capacity_bytes: Option<u64>,
     /// True when it hands all its I/Os on to another device of the trace, and counts for itself alone.
     pub stacked: bool,
@@ -166,7 +166,7 @@ pub struct Device {
     pub seeks_q2q: Option<SeekFigures>,
     /// Distances between requests in the order of their issue.
     pub seeks_d2d: Option<SeekFigures>,
-    /// Flushes at the drive, those that the kernel makes for durable writes among them; `None` where none was told.
+    /// Flushes at the drive, including those that the kernel makes for durable writes; `None` where none was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive_flushes: Option<DriveFlushes>,
     /// How requests were held back; of the whole recording only.

@@ -22,11 +22,11 @@ pub const WINDOWS: [Nanos; 6] = [
 ];
 /// From one window to the next.
 const STEP: u64 = 10;
-/// Fewest windows of which a variance is told.
+/// Fewest windows for which a variance is reported.
 const FEWEST: u64 = 10;
-/// A window must be so many times as long as the finest step of the trace's clock.
+/// A window must be this many times as long as the finest step of the trace's clock.
 const COARSE: u64 = 10;
-/// Greatest share of I/Os without a completion at which idle times are told.
+/// Greatest share of I/Os without a completion at which idle times are reported.
 const UNKNOWN_MOST: f64 = 0.01;
 
 /// Gaps from one arrival to the next, whatever arrives. Times are `None` where there is no gap.
@@ -96,7 +96,7 @@ pub struct Idle {
     pub gaps: Vec<IdleRange>,
     /// I/Os whose completion is not known. They are taken to be over when they arrive.
     pub unknown_ios: u64,
-    /// Why nothing is told.
+    /// Why nothing is reported.
     pub why_not: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use crate::analyze::body::Body;
 /// Steps of time that are long for a drive: a read of flash takes a tenth of it.
 const COARSE_NS: u64 = 1_000_000;
 
-/// All doubts about `body`; `early` moments were told before their time.
+/// All doubts about `body`; `early` moments were processed before their time.
 pub(super) fn of(body: &Body, early: u64) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let mut add = |code: &str, cause: String, remedy: Trace| {

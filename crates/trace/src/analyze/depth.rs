@@ -41,7 +41,7 @@ impl Join for Held {
 }
 
 impl Depth {
-    /// Nothing outstanding yet; what is said tells how it went, too.
+    /// Nothing outstanding yet; the result includes the depth over time.
     pub(super) fn with_course() -> Depth {
         Depth { keeps_course: true, ..Depth::default() }
     }
@@ -132,7 +132,7 @@ pub struct QueueDepth {
     pub max: u64,
     /// Share of the time that each class of depth had; classes without any are left out.
     pub shares: Vec<DepthShare>,
-    /// How it went; told of all devices together.
+    /// Depth over time; only for all devices together.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub over_time: Option<DepthOverTime>,
 }

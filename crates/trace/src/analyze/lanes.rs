@@ -12,7 +12,7 @@ use crate::analyze::seeks::Seeks;
 use crate::analyze::tally::Counts;
 use crate::{Io, Space};
 
-/// Most devices that are told apart; I/Os of those numbered beyond are counted together.
+/// Most devices that are counted separately; I/Os of those numbered beyond are counted together.
 pub const DEVICES_MAX: usize = 4096;
 /// How many distances are counted one by one: on each of the first devices, and on each of the many others.
 const EXACT: usize = 1 << 16;
@@ -95,7 +95,7 @@ impl Lane {
         }
     }
 
-    /// An I/O arrives; all that happened before has been told.
+    /// An I/O arrives; everything before it has been processed.
     fn arrive(&mut self, io: &Io, stacked: bool, wanted: Wanted) {
         let (counts, phases) = match stacked {
             true => (&mut self.stacked, &mut self.stacked_phases),
@@ -274,7 +274,7 @@ impl Lanes {
         self.devices[index].get_or_insert_with(|| Box::new(Lane::new(index)))
     }
 
-    /// Tells everybody what happens until `until`.
+    /// Passes all that happens up to `until` to the lanes and to the whole.
     fn pass(&mut self, until: u64) {
         while let Some((at, moment, io)) = self.moments.pop(until) {
             if let Some(Some(lane)) = self.devices.get_mut(io.lane as usize) {
@@ -334,7 +334,7 @@ impl Lanes {
         lanes.map(|(index, lane)| lane.device(index, spaces.get(index), known, windowed)).collect()
     }
 
-    /// Moments that were told before their time, because too many I/Os were outstanding.
+    /// Moments that were processed before their time, because too many I/Os were outstanding.
     pub(super) fn early(&self) -> u64 {
         self.moments.early()
     }

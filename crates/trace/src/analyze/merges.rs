@@ -82,7 +82,7 @@ impl Merges {
 pub struct MergeFigures {
     /// I/Os that arrived (Q).
     pub queued: u64,
-    /// Requests that were issued (D): those that the recording tells of, each time, or else as many as [`Self::heads`].
+    /// Requests that were issued (D): each issue in the recording, or else as many as [`Self::heads`].
     pub issued: u64,
     /// I/Os that were issued as a request, or as the first of one.
     pub heads: u64,

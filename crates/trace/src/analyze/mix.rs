@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Flags, Io, Kind};
 
-/// Most address spaces that a lens tells apart; what lies in spaces numbered beyond is counted together.
+/// Most address spaces that a lens counts separately; those numbered beyond are counted together.
 pub const SPACES_MAX: usize = 4096;
 
 /// Units at which alignment is judged: 512 bytes to 1 MiB.

@@ -51,7 +51,7 @@ impl Pending {
         }
     }
 
-    /// True for the I/O that stands for its request.
+    /// True for the I/O that represents its request.
     pub(super) fn head(&self) -> bool {
         self.flags.has(Flags::HEAD)
     }

@@ -124,7 +124,7 @@ impl Collector {
     }
 
     /// Adds what another collected of other I/Os. The gaps between arrivals stay those of each: the gap from the last
-    /// I/O of one to the first of the other is nobody's.
+    /// I/O of one to the first of the other belongs to neither.
     pub fn merge(&mut self, other: &Collector) {
         for (ours, theirs) in self.spans.iter_mut().zip(&other.spans) {
             ours.merge(theirs);

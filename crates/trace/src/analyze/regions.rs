@@ -14,7 +14,7 @@ pub const REGIONS_MAX: usize = 1 << 13;
 const FIRST_SHIFT: u32 = 20;
 /// Regions that are listed.
 const LISTED: usize = 10;
-/// Shares of the regions whose part is told, in percent.
+/// Shares of the regions, in percent, whose share of the I/Os is reported.
 const HOTTEST: [u32; 4] = [1, 5, 10, 20];
 /// From this share of I/Os on, a region belongs to one direction.
 const MOSTLY: f64 = 0.9;
@@ -39,7 +39,7 @@ pub struct Region {
 /// Share of the hottest regions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Hottest {
-    /// The hottest so many percent of the regions touched.
+    /// Percentage of the regions touched, the hottest first.
     pub percent: u32,
     /// How many that are, rounded up.
     pub regions: u64,
@@ -181,7 +181,7 @@ impl Regions {
     pub fn finish(&self) -> RegionsBody {
         let mut regions: Vec<Region> =
             self.places.iter().map(|(&place, &count)| self.region(place, count)).collect();
-        // The order of a hash is nobody's.
+        // The order of a hash map is arbitrary.
         regions.sort_unstable_by_key(|region| (region.space, region.offset_bytes));
         let (all, reads, writes) =
             (|r: &Region| r.reads + r.writes, |r: &Region| r.reads, |r: &Region| r.writes);

@@ -10,13 +10,13 @@ use crate::{Io, Kind};
 
 /// Most different blocks that are followed, unless it is said otherwise: 256 MiB of data.
 pub const BLOCKS_MAX: usize = 1 << 16;
-/// Caches smaller than so many blocks of the sample are not told of: the few hottest blocks decide about them, and most of
-/// these are not in it.
+/// Caches of fewer blocks of the sample than this are not reported: the few hottest blocks decide about them, and most
+/// of these are not in it.
 const LEAST: u64 = 16;
 /// Points of the curve between a size of cache and its double.
 const POINTS: u64 = 4;
 
-/// Distances are told to 1 part in 32; sizes of caches lie at ends of these bins.
+/// Distances are recorded to 1 part in 32; sizes of caches lie at ends of these bins.
 type Distances = Bins<5>;
 
 /// Miss ratio of a cache of one size.
@@ -54,10 +54,10 @@ pub struct ReuseBody {
     /// No more than this are miss ratios off, on average over the curve: 2 over the square root of the blocks followed;
     /// 0 where `exact`. Where the curve falls steeply, single ones are off by more.
     pub error: f64,
-    /// The smallest cache that is told of; no distance below it is told either.
+    /// The smallest cache that is reported; no distance below it is reported either.
     pub least_bytes: u64,
-    /// Bytes of other blocks accessed between two accesses of a block: of a tenth of all repeated accesses it is no
-    /// more.
+    /// Bytes of other blocks accessed between two accesses of a block: at most this for a tenth of all repeated
+    /// accesses.
     pub p10_bytes: Option<u64>,
     /// Of a half.
     pub p50_bytes: Option<u64>,
@@ -71,10 +71,10 @@ pub struct ReuseBody {
 ///
 /// All blocks are followed, and distances are exact, until there are more than the limit. From then on a block is
 /// followed if the lowest bits of its key are zero, one more whenever there are too many again; a distance among those
-/// followed then stands for as many times the distance, and for as many accesses, as there are blocks to one followed
-/// (SHARDS with a fixed size: Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC construction with SHARDS", FAST
-/// 2015). Accesses that the sample has too few or too many of, since a few blocks get a large part, are added at distance
-/// 0 or taken from it (SHARDS-adj of the same paper).
+/// followed is then multiplied by the number of blocks to one followed, and counts as that many accesses (SHARDS with a
+/// fixed size: Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC construction with SHARDS", FAST 2015). Accesses
+/// that the sample has too few or too many of, since a few blocks get a large part, are added at distance 0 or taken
+/// from it (SHARDS-adj of the same paper).
 ///
 /// Memory: 50 KiB, and 40 to 80 bytes for each block followed: at most 5.5 MiB for 65,536.
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ pub struct Reuse {
 #[derive(Clone, Debug, Default)]
 struct Side {
     accesses: u64,
-    /// Those followed that were first ones, each as many as it stands for.
+    /// First accesses among those followed, each counted for all that it represents.
     first: u64,
     distances: Distances,
 }
@@ -108,8 +108,8 @@ impl Reuse {
         Reuse::with_blocks(BLOCKS_MAX)
     }
 
-    /// Nothing seen. Exact for traces of up to so many different blocks (of 4 KiB), each of which takes 40 to 80 bytes.
-    /// At least 1,024.
+    /// Nothing seen. Exact for traces of up to `blocks` different blocks (of 4 KiB), each of which takes 40 to 80
+    /// bytes. At least 1,024.
     pub fn with_blocks(blocks: usize) -> Reuse {
         Reuse {
             limit: blocks.max(1 << 10),
@@ -179,7 +179,7 @@ impl Reuse {
         }
     }
 
-    /// The smallest cache that is told of, in blocks.
+    /// The smallest cache that is reported, in blocks.
     fn least(&self) -> u64 {
         if self.bits == 0 { 1 } else { LEAST << self.bits }
     }
@@ -256,7 +256,7 @@ impl Hits {
         Hits { accesses: side.accesses, upto: upto.collect(), missing: side.missing() }
     }
 
-    /// Share of accesses that a cache of so many blocks does not hold: those at this distance or farther.
+    /// Share of accesses that a cache of `blocks` blocks does not hold: those at this distance or farther.
     fn misses(&self, blocks: u64) -> Option<f64> {
         let within = self.upto.partition_point(|(high, _)| *high < blocks);
         let hits = if within == 0 { self.missing } else { self.upto[within - 1].1 };

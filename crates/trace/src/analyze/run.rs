@@ -47,7 +47,7 @@ pub fn run(options: &Options, source: &mut dyn Source) -> Result<Body, TraceErro
 /// I/Os that several look at.
 type Batch = Arc<Vec<Io>>;
 
-/// Reads batch by batch. Their memory is used again when nobody looks at them any more.
+/// Reads batch by batch. The memory of a batch is used again once all receivers are done with it.
 fn feed(
     options: &Options,
     source: &mut dyn Source,
@@ -71,7 +71,7 @@ fn feed(
         let ended = leave_out(options, source, &mut batch);
         let batch = Arc::new(batch);
         given.push_back(Arc::clone(&batch));
-        // Nobody listens only when the other thread has panicked, which the end of its scope tells.
+        // A send fails only when the other thread has panicked, which the end of its scope reports.
         let gone = givers.iter().any(|give| give.send(Arc::clone(&batch)).is_err());
         if gone || ended {
             return Ok(());

@@ -27,9 +27,9 @@ pub struct Runs {
     pub max_ios: u64,
     /// Bytes of the longest.
     pub max_bytes: u64,
-    /// How many have so many I/Os, by power of two.
+    /// Streams by number of I/Os, in powers of two.
     pub by_ios: Vec<Power>,
-    /// How many have so many bytes, by power of two.
+    /// Streams by number of bytes, in powers of two.
     pub by_bytes: Vec<Power>,
 }
 
@@ -109,7 +109,7 @@ impl Sequential {
         Sequential::default()
     }
 
-    /// Follows an I/O. Such as transfer nothing are no part of a stream.
+    /// Follows an I/O. One that transfers nothing does not belong to a stream.
     #[inline]
     pub fn see(&mut self, io: &Io) {
         let direction = match io.kind {

@@ -55,10 +55,10 @@ pub struct SizeTable {
     pub p90_bytes: Option<u64>,
     pub p99_bytes: Option<u64>,
     pub p999_bytes: Option<u64>,
-    /// How many different sizes were told apart.
+    /// How many different sizes were counted separately.
     pub distinct: u64,
-    /// I/Os whose size was not told apart, because there were too many different ones before. Zero: all is exact.
-    /// Their sizes are known to 1 part in 64, rounded up.
+    /// I/Os whose size was not counted separately, because there were too many different ones before. Zero: all is
+    /// exact. Their sizes are known to 1 part in 64, rounded up.
     pub lumped_ios: u64,
     /// The most frequent sizes, the most frequent first.
     pub common: Vec<CommonSize>,
@@ -173,7 +173,7 @@ impl Table {
         self.max = self.max.max(other.max);
     }
 
-    /// Sizes told apart, with their I/Os, ascending.
+    /// Sizes that were counted separately, with their I/Os, ascending.
     fn exact(&self) -> Vec<(u64, u64)> {
         let sectors = (0..).zip(&self.sectors).map(|(sectors, ios)| (sectors * SECTOR, *ios));
         let odd = self.odd.iter().map(|(size, ios)| (*size, *ios));
@@ -250,7 +250,7 @@ mod tests {
     fn common_sizes_are_exact_and_the_rest_is_in_powers_of_two() {
         let mut sizes = vec![(Kind::Read, 4096); 700];
         sizes.extend(vec![(Kind::Write, 16384); 200]);
-        // Twenty sizes more, of which some are no whole sectors and some above all counters.
+        // Twenty sizes more, of which some are not whole sectors and some are above all counters.
         sizes.extend((0..20).map(|i| (Kind::Write, 5_000_000 + 100 * i)));
         sizes.extend([(Kind::Flush, 0), (Kind::Discard, 1 << 40), (Kind::Read, 0)]);
         let body = seen(sizes);

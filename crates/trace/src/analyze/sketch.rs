@@ -63,7 +63,7 @@ impl<const P: u32> Sketch<P> {
     }
 }
 
-/// x + the sum over k of x^(2^k) 2^(k-1): what empty registers stand for.
+/// x + the sum over k of x^(2^k) 2^(k-1): the contribution of empty registers.
 fn sigma(mut x: f64) -> f64 {
     if x == 1.0 {
         return f64::INFINITY;
@@ -80,7 +80,7 @@ fn sigma(mut x: f64) -> f64 {
     }
 }
 
-/// (1 - x - the sum over k of (1 - x^(2^-k))^2 2^-k) / 3: what full registers stand for.
+/// (1 - x - the sum over k of (1 - x^(2^-k))^2 2^-k) / 3: the contribution of full registers.
 fn tau(mut x: f64) -> f64 {
     if x == 0.0 || x == 1.0 {
         return 0.0;
@@ -108,7 +108,7 @@ mod tests {
         sketch
     }
 
-    /// If it failed, a working set would be told wrong by more than its error.
+    /// If it failed, a reported working set would be off by more than its error.
     #[test]
     fn counts_are_right_to_their_error_at_every_size() {
         assert_eq!(Sketch::<12>::default().count(), 0);

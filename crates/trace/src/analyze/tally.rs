@@ -44,7 +44,7 @@ pub struct Counts {
     pub split: u64,
 }
 
-/// A map by numbers, whose names are strings in JSON: what is flattened into another is not told that they are numbers.
+/// A map by numbers, whose keys are strings in JSON: in a flattened struct, serde does not read them as numbers.
 fn by_number<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<u16, u64>, D::Error> {
     let named = BTreeMap::<String, u64>::deserialize(from)?;
     let number =
@@ -106,7 +106,7 @@ impl Counts {
         }
     }
 
-    /// Tells what did not complete, in a trace that has completions (`known`).
+    /// Counts what did not complete, in a trace that has completions (`known`).
     pub(super) fn close(mut self, known: bool) -> Counts {
         self.never_completed = if known { self.requests - self.completed } else { 0 };
         self

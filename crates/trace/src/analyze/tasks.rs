@@ -9,7 +9,7 @@ use crate::Io;
 use crate::analyze::phases::{Collector, Phases};
 use crate::analyze::tally::Counts;
 
-/// Most tasks that are told apart; those that come later are counted together.
+/// Most tasks that are counted separately; those that come later are counted together.
 pub const TASKS_MAX: usize = 256;
 
 /// Collects I/Os by task.
@@ -82,7 +82,7 @@ impl Tasks {
 pub struct Process {
     /// Its number; none for all tasks beyond the first [`TASKS_MAX`] together.
     pub pid: Option<u32>,
-    /// Its name, where the trace tells.
+    /// Its name, where the trace records it.
     pub name: Option<String>,
     /// Its I/Os.
     #[serde(flatten)]

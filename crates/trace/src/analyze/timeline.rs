@@ -15,7 +15,7 @@ const FIRST_NS: u64 = 1 << 10;
 /// Most I/Os that are followed while outstanding.
 const OUTSTANDING_MAX: usize = 1 << 20;
 
-/// Latencies are told to 1 part in 16.
+/// Latencies are recorded to 1 part in 16.
 type Fine = Bins<4>;
 /// Bins up to this latency, which is 69 s; longer ones are in the last.
 const LONGEST_NS: u64 = (1 << 36) - 1;
@@ -70,7 +70,7 @@ pub struct TimelineBody {
     pub until_ns: u64,
     /// From the first arrival on, without gaps.
     pub slices: Vec<Slice>,
-    /// I/Os whose completion is not known; they are no part of the depth.
+    /// I/Os whose completion is not known; the depth does not include them.
     pub unknown_ios: u64,
     /// I/Os that were not followed, since a million were outstanding.
     pub unfollowed_ios: u64,

@@ -46,7 +46,7 @@ pub struct WorkingSetBody {
     pub error: f64,
     /// Length of a window; the first begins at the first arrival.
     pub window_ns: u64,
-    /// Standard error of what windows tell, relative.
+    /// Relative standard error of the figures of windows.
     pub window_error: f64,
     /// From the first arrival to the last.
     pub windows: Vec<WindowSet>,
@@ -86,7 +86,7 @@ impl WorkingSet {
         WorkingSet::with_chunks(touched::CHUNKS_MAX)
     }
 
-    /// Nothing seen, with room for so many stretches of 16 MiB in which blocks are counted one by one, instead of
+    /// Nothing seen, with room for `chunks` stretches of 16 MiB in which blocks are counted one by one, instead of
     /// 131,072. A stretch takes 1 KiB.
     pub fn with_chunks(chunks: usize) -> WorkingSet {
         WorkingSet {

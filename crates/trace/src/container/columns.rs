@@ -10,8 +10,8 @@ use parquet::schema::types::{ColumnPath, TypePtr};
 
 use crate::{Io, Stamp};
 
-/// The columns, in the order in which they stand in the file; the last are those of [`crate::Flags::ALL`]. `space` is
-/// null for a number without a name.
+/// The columns, in the order of the file; the last are those of [`crate::Flags::ALL`]. `space` is null for a number
+/// without a name.
 ///
 /// Times and addresses have signed types, though they are not negative: who opens the file takes differences of
 /// them, and a difference of unsigned numbers is an error in DuckDB and a huge number in pandas. A value beyond 2^63

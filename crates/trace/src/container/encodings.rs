@@ -79,7 +79,7 @@ pub(super) fn delta(bytes: &[u8], count: usize, to: &mut Vec<u64>) -> Option<()>
     Some(())
 }
 
-/// Appends `count` numbers of `width` bits that stand side by side, the lowest bit first.
+/// Appends `count` numbers of `width` bits, packed side by side, the lowest bit first.
 pub(super) fn unpack(bytes: &[u8], width: u32, count: usize, to: &mut Vec<u64>) -> Option<()> {
     let width = width as usize;
     if bytes.len() < (count * width).div_ceil(8) {

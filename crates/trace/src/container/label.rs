@@ -44,7 +44,7 @@ impl Label {
     pub(super) const UNFINISHED: Label =
         Label { version: VERSION, file_bytes: 0, tail_at: 0, tail_crc32: 0 };
 
-    /// As it stands in the file.
+    /// Its bytes in the file.
     pub(super) fn bytes(&self) -> [u8; Label::LENGTH] {
         let mut bytes = [0; Label::LENGTH];
         bytes[..16].copy_from_slice(MAGIC);

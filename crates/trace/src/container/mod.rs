@@ -1,13 +1,13 @@
 //! Our own format: a Parquet file with a row for each I/O, and what is known of the whole in its footer.
 //!
 //! Any reader of Parquet opens it: DuckDB, pandas, Polars, Spark. A row is an [`Io`](crate::Io); its columns carry
-//! their units in their names, times count from the trace's origin and are null where they are not known, and what
-//! is special about an I/O stands in a column of truth values each, so that `where head and not meta` can be asked.
-//! The space is there by number, which is what the I/O has, and by name, which is what a person wants.
-//! [`TraceInfo`](crate::TraceInfo) is JSON in the footer's key-value metadata, under [`KEY`].
+//! their units in their names, times count from the trace's origin and are null where they are not known, and each flag
+//! of an I/O is a boolean column, so that `where head and not meta` works as a query. The space is there by number, as
+//! in the I/O, and by name, for people. [`TraceInfo`](crate::TraceInfo) is JSON in the footer's key-value metadata,
+//! under [`KEY`].
 //!
 //! # What makes it ours
-//! Parquet has room between its pieces, and two things stand there that other readers pass over:
+//! Parquet has room between its pieces, and we put two things there that other readers skip:
 //!
 //! - a [`Label`], right behind the first four bytes: who wrote it, in which version of the format, how
 //!   long the file is, and a checksum of its footer;

@@ -97,7 +97,7 @@ impl Column {
         })
     }
 
-    /// Tells `take` the next `rows` values; [`u64::MAX`] for one that is not there.
+    /// Passes the next `rows` values to `take`; [`u64::MAX`] for one that is missing.
     pub(super) fn each(
         &mut self,
         group: &[u8],

@@ -25,7 +25,7 @@ const GROUP_MAX: u64 = 4 << 20;
 enum Message {
     /// The next I/Os, one at least.
     Ios(Vec<Io>),
-    /// So many could not be read and are left out.
+    /// This many could not be read and are left out.
     Skipped(u64),
     /// There are no more.
     End,
@@ -286,7 +286,7 @@ impl Opening<'_> {
     }
 }
 
-/// The pairs of names and values in a footer: field 5 of what stands before its length and `PAR1`.
+/// The pairs of names and values in a footer: field 5 of the bytes before its length and `PAR1`.
 fn keys(tail: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
     let (rest, mark) = tail.split_last_chunk::<4>()?;
     let (rest, length) = rest.split_last_chunk::<4>()?;
@@ -374,7 +374,7 @@ struct Decoder {
 }
 
 impl Decoder {
-    /// Sends batch after batch until nobody wants more; the end or an error is the last.
+    /// Sends batch after batch until the receiver is gone; the end or an error is the last.
     fn run(&self, to: &SyncSender<Batch>) {
         for number in &self.wanted {
             let mut read = 0;
@@ -395,7 +395,7 @@ impl Decoder {
         drop(to.send(Ok(Message::End)));
     }
 
-    /// Sends the I/Os of one group, and counts those that were `read`; false when nobody wants more.
+    /// Sends the I/Os of one group, and counts those that were `read`; false when the receiver is gone.
     fn group(
         &self,
         number: usize,

@@ -91,7 +91,7 @@ impl<'a> Thrift<'a> {
     fn skip_within(&mut self, kind: u8, depth: u32, element: bool) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         match kind {
-            // A field's truth stands in its head, an element's in a byte.
+            // The value of a boolean field is in its head, that of an element in a byte.
             kind::TRUE | kind::FALSE if element => self.byte().map(drop),
             kind::TRUE | kind::FALSE => Some(()),
             kind::BYTE => self.byte().map(drop),

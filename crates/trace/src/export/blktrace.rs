@@ -1,7 +1,7 @@
 //! blktrace's binary recordings, version 1: one file as `blkparse -d` makes it, or a file for each CPU.
 //!
-//! Each I/O is told again by its events (Q, A, S, G, M, I, D, C), all in the order of their time. Debian's blkparse,
-//! btt and btreplay and fio read them; version 2 they do not.
+//! Each I/O is written as its events (Q, A, S, G, M, I, D, C), all in the order of their time. Debian's blkparse, btt
+//! and btreplay and fio read them; they do not read version 2.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};

@@ -1,4 +1,4 @@
-//! The events that an I/O is told by, and how those of one request become one.
+//! Events that represent an I/O, and how those of one request are joined.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use block::trace::{Action, DeviceNumber, Traits};
 use super::record::{Record, instant, traits};
 use crate::{Flags, Io, Kind};
 
-/// An event to be told.
+/// An event to be written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
     /// When.
@@ -36,7 +36,7 @@ pub(super) struct Told {
     split_at: u64,
 }
 
-/// Events in the order in which those of one instant are told: no I/O is over before all have begun.
+/// Events in the order in which those of one instant are written: no I/O ends before all have begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     Queue,
@@ -107,7 +107,7 @@ impl Told {
     }
 }
 
-/// Tells of an I/O whose length is `bytes`.
+/// Passes the events of `io` to `each`; its length is `bytes`.
 pub(super) fn tell(io: &Io, bytes: u32, device: DeviceNumber, mut each: impl FnMut(Told)) {
     let command = io.kind == Kind::Other;
     let queue = Told {
@@ -124,7 +124,7 @@ pub(super) fn tell(io: &Io, bytes: u32, device: DeviceNumber, mut each: impl FnM
         pid: io.pid,
         error: 0,
         head: io.flags.has(Flags::HEAD),
-        // Requests of a bio that was split are shorter than it is, and begin within it; told as one, they end with it.
+        // Requests of a split bio are shorter than the bio, and begin within it; written as one, they end with it.
         split_at: if io.flags.has(Flags::SPLIT) {
             io.offset.0 / 512 + u64::from(bytes) / 1024
         } else {
@@ -172,13 +172,13 @@ pub(super) fn tell(io: &Io, bytes: u32, device: DeviceNumber, mut each: impl FnM
     }
 }
 
-/// Joins what is told at one instant: a request's bios are issued and completed with its first.
+/// Joins the events of one instant: a request's bios are issued and completed with its first.
 ///
-/// `instant` is in the order in which it is told.
+/// `instant` is in the order of writing.
 pub(super) fn join(instant: &mut Vec<Told>) {
     let joined =
         |told: &Told| matches!(told.action, Action::Issue | Action::Requeue | Action::Complete);
-    // A flush that the kernel issues is told as a read.
+    // A flush that the kernel issues is written as a read.
     for told in instant.iter_mut().filter(|told| told.bytes == 0 && told.action == Action::Issue) {
         if told.traits.has(Traits::FLUSH) {
             told.traits = Traits::FLUSH | Traits::READ;

@@ -23,7 +23,7 @@ const TASKS_MAX: usize = 1 << 17;
 /// Lines between two looks at what is paired.
 const LINES: usize = 4 << 10;
 
-/// True for a line that tells of an event.
+/// True for a line that reports an event or a message.
 pub fn is_row(line: &[u8]) -> bool {
     matches!(Line::of(line), Ok(Line::Event(..) | Line::Message(_)))
 }
@@ -184,7 +184,7 @@ pub(super) enum Line {
     Message(TraceNote),
     /// The names of the files read and other text before the events, or an empty line.
     Preamble,
-    /// So many events were lost.
+    /// This many events were lost.
     Lost(u64),
     /// The summary, which may say how many events were lost.
     Tail {
@@ -419,7 +419,7 @@ pub(super) fn traits(letters: &str) -> Option<Traits> {
         traits = Traits::FLUSH;
         rest = behind;
     }
-    // The first that fits: no word stands behind one that it begins with.
+    // The first match counts: no word comes after a prefix of itself.
     const KINDS: [(&str, Traits); 12] = [
         ("DE", Traits(Traits::WRITE.0 | Traits::DISCARD.0)),
         ("D", Traits(Traits::WRITE.0 | Traits::DISCARD.0)),

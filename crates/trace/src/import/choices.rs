@@ -194,7 +194,7 @@ impl AddressUnit {
         }
     }
 
-    /// The bytes that a column's number stands for.
+    /// The bytes that a column's number represents.
     pub fn of(self, text: &[u8]) -> Option<u64> {
         whole(text)?.checked_mul(self.bytes())
     }

@@ -14,7 +14,7 @@ pub const BUFFER: usize = 1 << 20;
 /// The buffer's length unless more is looked at ahead: what stays in a core's cache until it is taken.
 const BUFFER_FIRST: usize = 256 << 10;
 
-/// The longest line. Longer ones are no trace's, and would have to be held in memory.
+/// The longest line. Longer ones are not from a trace, and would have to be held in memory.
 pub const LINE_MAX: usize = 64 << 10;
 
 /// How a file is packed.
@@ -34,7 +34,7 @@ pub struct Input {
     start: usize,
     end: usize,
     ended: bool,
-    /// Why it ended, when it broke: told once what came before has been taken.
+    /// The error that ended it, reported once what came before has been taken.
     broken: Option<TraceError>,
     /// Unpacked bytes that lie before `start`.
     passed: u64,

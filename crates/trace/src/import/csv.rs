@@ -1,4 +1,4 @@
-//! Tables whose columns are told by the user, or by the table's own head.
+//! Tables whose columns are named by the user, or by the table's own head.
 
 use super::columns::{Column, Columns, Holds, by_head};
 use super::dates::date;
@@ -28,7 +28,7 @@ struct Form {
     by: &'static str,
 }
 
-/// True when the head of `sample` tells what its columns hold.
+/// True when the head of `sample` names the contents of its columns.
 pub fn has_head(sample: &Sample) -> bool {
     head(sample).is_some()
 }
@@ -101,7 +101,7 @@ fn told(columns: &Columns, sample: &Sample) -> Result<Form, TraceError> {
 /// How the rows of `samples` are read.
 ///
 /// # Errors
-/// [`TraceError::Ambiguous`] when a unit is told by nothing.
+/// [`TraceError::Ambiguous`] when nothing determines a unit.
 pub fn settle(samples: &[Sample], options: &Options) -> Result<Reading, TraceError> {
     let Some(sample) = samples.first() else {
         return Err(TraceError::Unsuited("no table is there".to_owned()));

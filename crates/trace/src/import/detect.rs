@@ -31,7 +31,7 @@ const KNOWN: [Known; 10] = [
     },
 ];
 
-/// The first line that is no preamble is an event: behind few events the summary has most of the lines.
+/// The first line after the preamble is an event: where events are few, most lines are in the summary.
 fn is_blkparse(sample: &Sample) -> bool {
     sample.lines().find(|line| !blkparse::is_preamble(line)).is_some_and(blkparse::is_row)
 }

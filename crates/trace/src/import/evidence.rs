@@ -15,12 +15,12 @@ const HUNDRED_YEARS_S: u64 = 3_153_600_000;
 /// Rows below which rates and alignment say nothing.
 const ROWS_MIN: usize = 16;
 
-/// The finest step of times of `unit` with so many digits behind the point.
+/// The finest step of times of `unit` with `digits` digits after the point.
 pub fn resolution(unit: TimeUnit, digits: usize) -> Nanos {
     resolution_of(unit.nanos().0, digits)
 }
 
-/// The finest step of times that count `scale` nanoseconds, with so many digits behind the point.
+/// The finest step of times that count `scale` nanoseconds, with `digits` digits after the point.
 pub fn resolution_of(scale: u64, digits: usize) -> Nanos {
     Nanos((0..digits.min(20)).fold(scale, |step, _| (step / 10).max(1)))
 }
@@ -242,7 +242,7 @@ const SECTORS_MAX: u64 = 32 << 11;
 
 /// The units of addresses and lengths, as far as they are not said, by alignment.
 ///
-/// They are sectors when most lengths and some addresses are no multiples of 512, and no length would be too long for
+/// They are sectors when most lengths and some addresses are not multiples of 512, and no length would be too long for
 /// one I/O. They are bytes when all of them are multiples of 512, and some length would be too long for one I/O in
 /// sectors. Between the two lie traces of which both can be true.
 ///

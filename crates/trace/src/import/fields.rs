@@ -92,7 +92,7 @@ pub fn decimal(text: &[u8], scale: u64) -> Option<u64> {
     Some(value)
 }
 
-/// How many digits stand behind the point.
+/// Number of digits after the point.
 pub fn digits_behind_point(text: &[u8]) -> usize {
     text.iter().position(|byte| *byte == b'.').map_or(0, |point| text.len() - point - 1)
 }

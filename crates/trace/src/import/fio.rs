@@ -1,13 +1,13 @@
 //! fio's I/O logs (`write_iolog`), version 2 and 3.
 //!
-//! The first line says the version. Then each has a file, an action, and for I/Os an offset and a length in bytes; in
-//! version 3 microseconds since the start stand before them. Source: fio's manual, "Trace file format", and what fio
-//! 3.33 writes and does.
+//! The first line gives the version. Each other line has a file, an action, and for I/Os an offset and a length in
+//! bytes; in version 3 microseconds since the start come before them. Source: fio's manual, "Trace file format", and
+//! fio 3.33 itself.
 //!
 //! Version 2 has no times but those of its `wait` actions, and about these fio and its manual differ. The manual: wait
-//! so many microseconds after the wait before. fio since 2008 (`read_iolog_get`): wait until so many milliseconds since
-//! the start have passed. What a log means shows in its waits: those of the manual go up and down, or are all alike,
-//! and those of fio only ever go up.
+//! N microseconds after the wait before. fio since 2008 (`read_iolog_get`): wait until N milliseconds since the start
+//! have passed. The waits show the meaning of a log: those of the manual go up and down, or are all alike, and those of
+//! fio only ever go up.
 
 use block::{Bytes, Nanos};
 

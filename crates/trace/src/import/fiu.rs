@@ -1,8 +1,8 @@
 //! FIU's traces: IODedup (homes, mail, web-vm) and SRCMap, which have one form.
 //!
-//! `time pid process address length type major minor md5`, separated by blanks: nanoseconds from an origin that is not
-//! told, sectors of 512 bytes, `W` or `R`, and checksums of the content, which we do not keep. The names of processes
-//! may have blanks, so a row is read from both ends. Source: the README of the traces at SNIA IOTTA.
+//! `time pid process address length type major minor md5`, separated by blanks: nanoseconds from an unknown origin,
+//! sectors of 512 bytes, `W` or `R`, and checksums of the content, which we do not keep. The names of processes may
+//! have blanks, so a row is read from both ends. Source: the README of the traces at SNIA IOTTA.
 
 use block::trace::DeviceNumber;
 use block::{Bytes, Nanos};

@@ -5,8 +5,8 @@
 //!              dd 25337  [001] 543348.165050:   block:block_rq_issue: 259,0 R 131072 () 3191272 + 256 [dd]
 //! ```
 //!
-//! Task, process, CPU, seconds, event; then what the kernel prints of it (`include/trace/events/block.h`). Other events
-//! may stand between them, and are left out.
+//! Task, process, CPU, seconds, event; then the fields that the kernel prints (`include/trace/events/block.h`). Other
+//! events may come between them, and are left out.
 
 use block::Nanos;
 use block::trace::{Action, DeviceNumber, Extra, TraceEvent, Traits};
@@ -48,7 +48,7 @@ pub fn open(input: Input, lenient: bool) -> Blkparse {
     Blkparse::new(input, lenient, pairer, line)
 }
 
-/// The event of a line; none of what is no event of the block layer.
+/// The event of a line; [`Line::Preamble`] for events outside the block layer.
 fn line(line: &[u8]) -> Result<Line, String> {
     let text = String::from_utf8_lossy(line);
     if text.starts_with('#') {
@@ -68,7 +68,7 @@ fn line(line: &[u8]) -> Result<Line, String> {
     })
 }
 
-/// Cuts a line at the name of an event that is read: what is before it, what happened, and what is told of it.
+/// Splits a line at the name of an event that is read: the text before it, the action, and the fields after it.
 fn named(text: &str) -> Option<(&str, Action, &str)> {
     text.match_indices("block_").find_map(|(at, _)| {
         let before = text[..at].trim_end();

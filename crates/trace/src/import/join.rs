@@ -89,7 +89,7 @@ pub struct Joined {
 }
 
 impl Joined {
-    /// `files` as one trace, of which `info` tells what is known before it is read.
+    /// `files` as one trace; `info` holds what is known before it is read.
     pub fn new(mut info: TraceInfo, mut files: Vec<Waiting>, joining: Joining) -> Joined {
         info.files = files.iter().map(|file| file.name.clone()).collect();
         // Stable, so that files that begin at one instant are read in the order in which they were named.

@@ -1,9 +1,9 @@
-//! The formats of others, told apart by what is in the file.
+//! The formats of other tools, detected by content.
 //!
-//! A file is unpacked as it is read ([`compressed`]), and its beginning is looked at (`sample`): it tells the format
-//! (`detect`), and settles what the format leaves open (`evidence`), or does not, which is an error that names the flag
+//! A file is unpacked as it is read ([`compressed`]), and its beginning is examined (`sample`). That determines the
+//! format (`detect`) and settles what the format leaves open (`evidence`); if it does not, the error names the flag
 //! that does ([`options`]). Each format then makes records (`records`), each file puts its own in order (`stream`), and
-//! all files become one trace (`join`). The kernel's own recordings go another way, by events ([`blktrace`],
+//! all files become one trace (`join`). The kernel's own recordings are read as events instead ([`blktrace`],
 //! [`blkparse`]).
 
 pub mod blkparse;

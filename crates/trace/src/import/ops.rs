@@ -11,20 +11,20 @@ use crate::Kind;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ops {
     text: String,
-    /// None of what is no I/O that is kept.
+    /// `None` for an operation that is left out.
     known: Vec<(String, Option<Kind>)>,
 }
 
-/// Why such a list is none.
+/// Reason why such a list is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NoOps(String);
 
 impl Ops {
-    /// The operation that `word` names; none of what is left out.
+    /// The operation that `word` names; `None` when it is left out.
     ///
     /// # Errors
-    /// The reason why it is none of them.
+    /// The reason, when the list does not name it.
     pub(super) fn of(&self, word: &[u8]) -> Result<Option<Kind>, String> {
         let found =
             self.known.iter().find(|(known, _)| word.eq_ignore_ascii_case(known.as_bytes()));

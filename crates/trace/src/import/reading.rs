@@ -26,12 +26,12 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Files of lines, each read by what `row` makes, in nanoseconds that are no date.
+    /// Files of lines, parsed by what `row` makes, in nanoseconds without a date.
     pub fn of_rows<R: Row + 'static>(row: impl Fn() -> R + Send + 'static) -> Reading {
         Reading::of_records(move |input| Box::new(Lines::new(input, row())))
     }
 
-    /// Files of what `records` makes, in nanoseconds that are no date.
+    /// Files of the records that `records` makes, in nanoseconds without a date.
     pub fn of_records(records: impl Fn(Input) -> Box<dyn Records> + Send + 'static) -> Reading {
         Reading {
             source: String::new(),

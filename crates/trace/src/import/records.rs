@@ -11,7 +11,7 @@ use super::compressed::{Input, LINE_MAX, LineError};
 /// have to be held in memory.
 const NAMES_MAX: usize = 1 << 17;
 
-/// How many faults are told word for word.
+/// Most faults that are reported word for word.
 pub const FAULTS_TOLD: usize = 5;
 
 /// Result of reading one record of the file.
@@ -19,7 +19,7 @@ pub const FAULTS_TOLD: usize = 5;
 pub enum Record {
     /// An I/O. Its times are those of the file's clock; its space is one of [`Told::spaces`].
     Io(Io),
-    /// It says of itself that it is no I/O, or holds nothing that can be kept.
+    /// Marked as not an I/O, or without anything that can be kept.
     Ignored,
     /// A head, a comment, an empty line.
     Blank,
@@ -67,7 +67,7 @@ pub trait Row: Send {
     /// Parses `line`. The reason of an error says what is wrong and what would be right.
     ///
     /// # Errors
-    /// The reason why it is no line of this form.
+    /// The reason why it is not a line of this form.
     fn read(&mut self, line: &[u8], told: &mut Told) -> Result<Record, String>;
 }
 

@@ -1,4 +1,4 @@
-//! The beginning of a file: what its format is told by, and what is not said is settled by.
+//! The beginning of a file, which determines its format and settles what the options leave open.
 
 use super::compressed::Input;
 use super::records::{is_blank, is_head};
@@ -58,7 +58,7 @@ impl Sample {
         self.lines.iter().map(|(from, to)| &self.bytes[*from..*to])
     }
 
-    /// True when it is no text.
+    /// True when it is not text.
     pub fn is_binary(&self) -> bool {
         self.bytes.iter().take(4096).any(|byte| *byte < 9 || (14..27).contains(byte))
     }

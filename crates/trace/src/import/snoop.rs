@@ -19,7 +19,7 @@ use super::records::{Record, Row, Told, quoted};
 use super::sample::Sample;
 use crate::{Flags, Io, Space, Stamp, TraceError};
 
-/// Lines that may stand before the head.
+/// Number of first lines in which the head is looked for.
 const BEFORE_HEAD: usize = 16;
 
 /// The tool that printed a file.

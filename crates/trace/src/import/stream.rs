@@ -29,7 +29,7 @@ pub struct Met {
     pub ios: u64,
     /// Rows that could not be read.
     pub skipped: u64,
-    /// Rows that are no I/O.
+    /// Rows that are not I/Os.
     pub ignored: u64,
     /// The first faults, with their places.
     pub faults: Vec<String>,
@@ -153,7 +153,7 @@ impl Stream {
             }
             Trouble::Broken(error) => (error, false),
         };
-        // A file that the system does not give is no matter of what is in it.
+        // A read error of the system is not a fault of the file's content.
         if !self.handling.lenient || !matches!(error, TraceError::Malformed { .. }) {
             return Err(error);
         }

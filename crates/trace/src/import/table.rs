@@ -12,7 +12,7 @@ use crate::{Flags, Io, Kind, Space, Stamp};
 /// Separator of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator {
-    /// One such byte; blanks around a field are no part of it.
+    /// One such byte; blanks around a field do not belong to it.
     Byte(u8),
     /// Any number of blanks.
     Blanks,
@@ -23,7 +23,7 @@ pub enum Separator {
 pub enum Role {
     /// Nothing that is kept.
     Skip,
-    /// When the I/O arrived, in units of so many nanoseconds.
+    /// When the I/O arrived, in units of this number of nanoseconds.
     Time(u64),
     /// When it was issued, on the same clock.
     Issued(u64),
@@ -35,7 +35,7 @@ pub enum Role {
     Op(Op),
     /// Its offset, in units of this number of bytes.
     Offset(u64),
-    /// How long it is, in units of so many bytes.
+    /// How long it is, in units of this number of bytes.
     Length(u64),
     /// Part of the name of its address space.
     Space,
@@ -58,7 +58,7 @@ pub enum Op {
     Named,
     /// As 0 and 1.
     Flag(ReadFlag),
-    /// In words, and empty where the recorder saw no answer: such a row is no I/O that can be kept.
+    /// In words, and empty where the recorder saw no answer: such a row is not an I/O that can be kept.
     WordOrNothing,
 }
 

@@ -219,7 +219,7 @@ impl Published {
         let mut table = self.table(self.time);
         let column = self.time_column();
         sample.mostly(|line| {
-            // Five whole numbers are nobody's for certain; a date among them makes them Tencent's.
+            // Five whole numbers do not identify the format; a date among them makes it Tencent's.
             let dated = || self.plausible(split(line, Separator::Byte(b','))[column], self.time);
             table.fits(line) && (self.format != Format::Tencent || dated())
         })

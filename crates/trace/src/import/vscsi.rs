@@ -5,7 +5,7 @@
 //! | 1 | 32 | `u32` number, length, count of scatter-gather elements; `u16` command, version; `u64` block, time |
 //! | 2 | 40 | `u16` command, version; `u32` number, length, count; `u64` block, time, response time |
 //!
-//! The version stands in the upper byte of its field, the command is a SCSI operation code, the block counts 512 bytes,
+//! The version is in the upper byte of its field, the command is a SCSI operation code, the block counts 512 bytes,
 //! lengths are in bytes, times in microseconds. Source: CloudPhysics' record definitions as libCacheSim has them
 //! (`vscsi.h`), SCSI operation codes: SBC-4. There is one virtual disk in each file, and nothing in it names it.
 
@@ -29,7 +29,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// As records have it, and users are told.
+    /// The number in records and in messages.
     const fn number(self) -> u16 {
         match self {
             Version::One => 1,
@@ -112,7 +112,7 @@ pub fn version(sample: &Sample) -> Option<Version> {
 /// How the records of `samples` are read.
 ///
 /// # Errors
-/// [`TraceError::Ambiguous`] when lengths are no whole sectors, so that they may count something else.
+/// [`TraceError::Ambiguous`] when lengths are not whole sectors, so that they may count something else.
 pub fn settle(samples: &[Sample], options: &Options) -> Result<Reading, TraceError> {
     let file = samples.first().map_or("", |sample| sample.file.as_str());
     let Some(version) = samples.first().and_then(version) else {

@@ -75,7 +75,7 @@ struct Wpa {
     tasks: Vec<Vec<u8>>,
 }
 
-/// Most tasks that are told apart; names beyond are left out.
+/// Most names of tasks that are kept; I/Os of later ones count for the last of these.
 const TASKS_MAX: usize = 1 << 10;
 
 /// A number with points between thousands and a comma before its parts.

@@ -14,8 +14,8 @@ pub const CROWD: u32 = 2048;
 /// Most devices of a trace: more are numbers made of rubbish.
 const DEVICES: usize = 4096;
 
-/// Issues without a single arrival after which a device is held for one that tells requests only. More than a drive
-/// can have had outstanding when the recording began.
+/// Issues without a single arrival after which a device is taken to record requests only. More than a drive can have
+/// had outstanding when the recording began.
 const REQUESTS_ONLY: u32 = 4096;
 
 /// Most events kept for an I/O that may come after them.
@@ -40,14 +40,14 @@ pub struct Device {
     pub commands: VecDeque<u32>,
     /// Discards that were merged: the bios of one request need not be neighbours.
     pub merged_discards: VecDeque<u32>,
-    /// Discards that were issued with others that are no neighbours, and appends: what completes where it does not
-    /// lie.
+    /// Discards that were issued with others that are not adjacent, and appends: they complete at other sectors than
+    /// their own.
     pub scattered: VecDeque<u32>,
     /// Writes that the kernel makes durable by flushes of its own, as long as the last of those may follow.
     pub flushing: VecDeque<u32>,
     /// Events that may be of an I/O whose arrival comes a little late.
     strays: VecDeque<TraceEvent>,
-    /// I/Os made of issues, as long as it is not known whether the device tells arrivals.
+    /// I/Os made from issues, as long as it is unknown whether the device records arrivals.
     provisional: Vec<u32>,
     unknown_issues: u32,
     decided: bool,
@@ -59,13 +59,13 @@ impl Device {
         !self.decided
     }
 
-    /// The device tells requests only, as far as can be known.
+    /// Decides that the device records requests only, as far as can be known.
     pub fn decide_for_requests(&mut self) {
         self.decided = true;
         self.provisional = Vec::new();
     }
 
-    /// An arrival was recorded. Returns the I/Os that were made of issues, and are none.
+    /// An arrival was recorded. Returns the I/Os that were made from issues, which the caller drops.
     pub fn queue_seen(&mut self) -> Vec<u32> {
         if self.decided {
             return Vec::new();

@@ -1,8 +1,8 @@
 //! Flushes and other I/Os without data, whose events carry no length.
 //!
-//! The kernel answers a flush by a request of its own (`FN`, for whoever waits), and then completes that of the bio
-//! with no bytes. On a device without requests the bio completes alone. A write that it makes durable by such flushes is
-//! completed with its data, and again, with no bytes, when the last of them is done.
+//! The kernel answers a flush with a request of its own (`FN`, for all bios that wait), and then completes the bio's
+//! flush with no bytes. On a device without requests the bio completes alone. A write that the kernel makes durable by
+//! such flushes is completed with its data, and again, with no bytes, when the last flush is done.
 
 use block::trace::{Action, TraceEvent, Traits};
 
@@ -16,7 +16,7 @@ use super::{Pairer, SEQUENCE, kind};
 impl Pairer {
     /// An event without bytes.
     pub(super) fn empty(&mut self, space: u32, event: &TraceEvent) {
-        // The flush request is told as a read; a bio that flushes is a write.
+        // The kernel records the flush request as a read; a bio that flushes is a write.
         let machinery = event.traits.has(Traits::FLUSH) && !event.traits.has(Traits::WRITE);
         match event.action {
             Action::Queue => {
@@ -85,7 +85,7 @@ impl Pairer {
     }
 
     /// The oldest I/O without data that an event can mean: of its sector, and of its kind; but the last event of a
-    /// flush is told as that of a write.
+    /// flush is recorded as that of a write.
     fn find_empty(
         &self,
         space: u32,
@@ -101,7 +101,7 @@ impl Pairer {
         })
     }
 
-    /// False when the I/O ended, for all that was told, so long ago that it may have been handed out.
+    /// False when, by the events so far, the I/O ended so long ago that it may have been handed out.
     fn timely(&self, io: &Io, event: &TraceEvent) -> bool {
         io.completed.get().is_none_or(|at| at.0.saturating_add(self.limits.skew.0) >= event.time.0)
     }
@@ -149,8 +149,8 @@ impl Pairer {
         }
     }
 
-    /// The flush is done, and those that waited for it will be: with events of their own, or, from kernels that
-    /// tell none, now.
+    /// The flush is done, and those that waited for it will be: with events of their own, or now, where the kernel
+    /// records none.
     fn flush_done(&mut self, space: u32, event: &TraceEvent) {
         for nth in 0..self.devices.get(space).empty.len() {
             let slot = self.devices.get(space).empty[nth];

@@ -1,8 +1,8 @@
 //! The kernel's events made into I/Os.
 //!
-//! A [`Pairer`] is told events ([`TraceSink`]) and hands out [`Io`]s in the order of their arrival. What belongs
-//! together it finds by device, kind and sectors, as btt does: an issue (D) or completion (C) of a request stamps
-//! every queued bio inside the request's range, so that merged bios have times of their own. Past btt:
+//! A [`Pairer`] takes events ([`TraceSink`]) and hands out [`Io`]s in the order of their arrival. It finds what belongs
+//! together by device, kind and sectors, as btt does: an issue (D) or completion (C) of a request stamps every queued
+//! bio inside the request's range, so that merged bios have times of their own. Beyond btt:
 //!
 //! - bios of the same first sector may wait at once; the oldest that the event can mean is taken;
 //! - a bio that was split is issued with its first part and completes with its last, while btt loses it;
@@ -124,7 +124,7 @@ impl Pairer {
         }
     }
 
-    /// Appends all other I/Os, finished or not, and completes the [`TraceInfo`]. Nothing may be told afterwards.
+    /// Appends all other I/Os, finished or not, and completes the [`TraceInfo`]. No events may follow.
     pub fn finish(&mut self, batch: &mut Vec<Io>) {
         let held = self.sorter.take_all();
         for event in &held {
@@ -141,7 +141,7 @@ impl Pairer {
         self.notes.info()
     }
 
-    /// The same, to be added to: by whoever knows which files were read and what was left out of them.
+    /// The same, for the caller to add which files were read and what was left out of them.
     pub fn info_mut(&mut self) -> &mut TraceInfo {
         self.notes.info_mut()
     }
@@ -293,7 +293,7 @@ impl Pairer {
             self.pending.holding(&self.devices, space, event.sector, kind, want, event.pid)
         };
         let Some(slot) = find(want) else {
-            // A part of a bio that was split, of which the first is known already, is no stray.
+            // A part of a split bio whose first part is known already is not a stray.
             if find(Want::Alive).is_none() {
                 self.devices.get_mut(space).keep_stray(event);
             }

@@ -84,8 +84,8 @@ impl Notes {
         }
     }
 
-    /// `blkparse -d` counts events from the first of them, but leaves notes on the tracer's clock. How much was taken
-    /// from the events is not kept; the date, which the tracer tells when it starts, is the nearest to it.
+    /// `blkparse -d` counts events from the first of them, but leaves notes on the tracer's clock. It does not record
+    /// how much it subtracted from the events; the nearest to it is the date that the tracer records when it starts.
     fn rebase(&mut self, first: Option<Nanos>) {
         let Some((begun, _)) = self.clock.filter(|(at, _)| at.0 > 0) else { return };
         if first != Some(Nanos::ZERO) {

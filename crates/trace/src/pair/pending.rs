@@ -9,7 +9,7 @@ use crate::{Flags, Io, Kind};
 use super::device::{CROWD, Devices};
 use super::granules::{self, Granules, NONE};
 
-/// Longest I/O that is looked for by granule; longer ones (discards) stand in a list of their device as well.
+/// Longest I/O that is looked up by granule; longer ones (discards) are in a list of their device as well.
 const SHORT_GRANULES: u64 = 64;
 
 /// An I/O and how far it has come.
@@ -40,11 +40,11 @@ pub struct Slot {
     pub awaited: bool,
     /// Its data are written, or will be, and the kernel's flush behind them may follow.
     pub flushing: bool,
-    /// So many others have arrived since that nothing is expected any more.
+    /// Too many others have arrived since; no event is expected any more.
     pub given_up: bool,
-    /// Number in the order in which arrivals were told.
+    /// Number in the order of arrival events.
     pub sequence: u64,
-    /// Made of an issue, since the device tells no arrivals, as far as is known.
+    /// Made from an issue, since the device has recorded no arrivals so far.
     pub provisional: bool,
     /// Not to be handed out.
     pub dropped: bool,
@@ -99,7 +99,7 @@ pub struct Pending {
     free: Vec<u32>,
     order: VecDeque<u32>,
     granules: Granules,
-    /// Arrivals told so far, and the slots of the last of them.
+    /// Arrivals so far, and the slots of the last of them.
     arrivals: u64,
     recent: VecDeque<u32>,
 }
@@ -132,7 +132,7 @@ impl Pending {
         let fresh = Slot {
             io,
             start,
-            // A length that is no multiple of a sector (commands) covers the sector that it touches.
+            // A length that is not a multiple of a sector (commands) covers the sector that it touches.
             end: start.saturating_add(io.length.0.div_ceil(512)),
             issued: 0,
             completed: 0,
@@ -230,7 +230,7 @@ impl Pending {
         self.uncrowd(io.space, granule, devices);
     }
 
-    /// Gives up the oldest of a granule that has too many. Counting is left to every so many insertions.
+    /// Gives up the oldest of a granule that has too many. It counts only at every `CROWD`-th insertion.
     fn uncrowd(&mut self, space: u32, granule: u64, devices: &mut Devices) {
         let device = devices.get_mut(space);
         device.inserted = device.inserted.wrapping_add(1);

@@ -62,7 +62,7 @@ impl Pairer {
             });
             let next = match found {
                 Some(slot) => slot,
-                // Discards of one request may lie anywhere: none that is no neighbour is known to be of it.
+                // Discards of one request may lie anywhere: one that is not adjacent is not known to belong to it.
                 None if kind == Kind::Discard => return,
                 None => {
                     let inside = |state: &Slot| fits(state).is_some();
@@ -158,7 +158,7 @@ impl Pairer {
         self.parts = parts;
     }
 
-    /// The bios of a discard that are no neighbours: those merged first, as long as they fit.
+    /// The bios of a discard that are not adjacent: those merged first, as long as they fit.
     fn add_merged_discards(&mut self, space: u32, event: &TraceEvent, parts: &mut Vec<Part>) {
         let mut left = u64::from(event.bytes).div_ceil(512);
         left = left.saturating_sub(parts.iter().map(|part| part.sectors).sum());
@@ -229,7 +229,7 @@ impl Pairer {
     fn complete_part(&mut self, space: u32, event: &TraceEvent, part: &Part) {
         let issues = self.devices.get(space).issues;
         let state = self.pending.get_mut(part.slot);
-        // Old kernels tell of each part of a split bio as if it completed all from the first on.
+        // Old kernels report each part of a split bio as if it completed all sectors from the first on.
         let again = state.ended_before.saturating_sub(part.from);
         let sectors = part.sectors.saturating_sub(again);
         if part.from <= state.ended_before {
@@ -249,7 +249,7 @@ impl Pairer {
         }
     }
 
-    /// The bios of a discard request that are no neighbours of its first.
+    /// The bios of a discard request that are not adjacent to its first.
     fn add_issued_discards(&mut self, space: u32, event: &TraceEvent, parts: &mut Vec<Part>) {
         let covered: u64 = parts.iter().map(|part| part.sectors).sum();
         if covered >= u64::from(event.bytes).div_ceil(512) {
@@ -296,7 +296,7 @@ impl Pairer {
         io
     }
 
-    /// Commands have no bios: the first that is told of one is its arrival.
+    /// Commands have no bios: the first event of one is its arrival.
     pub(super) fn command(&mut self, space: u32, event: &TraceEvent) {
         let commands = self.devices.get(space).commands.iter().copied();
         let find = |admits: &dyn Fn(&Io) -> bool| {

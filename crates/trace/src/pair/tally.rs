@@ -83,9 +83,9 @@ impl Tally {
         }
     }
 
-    /// A device is plugged or not, whoever did it: the first unplug ends what the first plug began, and those of
-    /// other tasks in between or after count for nothing. That is not how today's kernel plugs, which does so for
-    /// each task, but how btt counts; the events themselves are counted besides.
+    /// Plugging is followed per device, not per task: the first unplug ends the first plug, and those of other tasks in
+    /// between or after are ignored. Today's kernel plugs for each task, but btt counts this way; the events themselves
+    /// are counted as well.
     fn unplug(&mut self, event: &TraceEvent, timer: bool) {
         let Some(since) = self.plugged_since.take() else { return };
         let requests = match event.extra {

@@ -273,7 +273,7 @@ fn an_append_completes_elsewhere() {
     assert_eq!(timelines(lines), ["4096+8 0 - - - 2 6", "4096+16 1 - - - 3 5"]);
 }
 
-/// Commands have no Q: they arrive when they are first told of.
+/// Commands have no Q: they arrive with their first event.
 #[test]
 fn commands_passed_through_are_io_of_another_kind() {
     let lines = "
@@ -302,7 +302,7 @@ fn without_arrivals_a_request_is_an_io() {
     assert!(ios.iter().all(|io| io.flags.has(Flags::HEAD) && io.request_bytes.0 == 8 * 512));
 }
 
-/// With arrivals, what was issued without one was queued before the recording began, and is no I/O of it.
+/// With arrivals, an I/O issued without one was queued before the recording began, and does not belong to it.
 #[test]
 fn what_was_under_way_before_the_recording_is_left_out() {
     let lines = "
@@ -341,8 +341,8 @@ fn completions_and_issues_may_come_a_little_early() {
     assert_eq!(pairer.unpaired(), Unpaired::default());
 }
 
-/// dm: Q above, A below of the bio above, then Q, D and C below and C above. On a partition A comes first, and there
-/// is no Q that it could be of.
+/// dm: Q above, A below of the bio above, then Q, D and C below and C above. On a partition A comes first, without a Q
+/// that it could belong to.
 #[test]
 fn a_remap_is_of_the_bio_above() {
     let above = DeviceNumber::new(253, 0);
@@ -496,8 +496,8 @@ fn in_batches(events: &[TraceEvent], limits: Limits, sizes: &[usize]) -> (Vec<Io
 }
 
 proptest! {
-    /// Breaks when an event that no kernel would tell makes the pairer panic or forget an I/O, or when what comes out
-    /// depends on how the events came in batches.
+    /// Breaks when an event that no kernel would record makes the pairer panic or forget an I/O, or when the result
+    /// depends on how the events were batched.
     #[test]
     fn no_order_of_events_breaks_it(
         events in prop::collection::vec(any_event(), 0..400),

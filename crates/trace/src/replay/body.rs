@@ -30,7 +30,7 @@ pub struct Body {
     pub elapsed_s: f64,
     /// Q2C per I/O, flushes among them.
     pub q2c: Option<Spans>,
-    /// From the due time to the completion, where the plan has times: what a user waits, whoever was late.
+    /// From the due time to the completion, where the plan has times: the user's wait, with all causes of delay.
     pub from_due: Option<Spans>,
     /// How far the drive could not keep up; where the plan has times.
     pub overload: Option<Overload>,
@@ -65,7 +65,7 @@ pub struct OriginalBody {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
-    /// Nobody: the drive got the load that was meant.
+    /// None: the drive got the intended load.
     Faithful,
     /// The drive could not keep up with it.
     DriveLimited,

@@ -1,8 +1,8 @@
 //! Comparison of two drives for a trace.
 //!
-//! Both replay it in rounds, in pairs of alternating order, so that what changes with time hits both alike. Two metrics
+//! Both replay it in rounds, in pairs of alternating order, so that changes over time affect both alike. Two metrics
 //! are compared, each by the ratios of the pairs: the completion time, and the sum of Q2C. In a timed replay of a load
-//! that both drives can serve the completion time is the trace's own, and the sum of Q2C alone can tell them apart
+//! that both drives can serve the completion time is the trace's own, and only the sum of Q2C can distinguish them
 //! (source: Yee and others, "Analysis on I/O Trace Replayer for SSD performance evaluation").
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use stats::{
 use super::body::{Body, Limit};
 use super::options::Mode;
 
-/// Ratios within 1 / (1 + this) and 1 + this are no difference: half a percent.
+/// Ratios between 1 / (1 + this) and 1 + this count as equal: half a percent.
 pub const MARGIN: f64 = 0.005;
 
 /// Share of the requests in an overload that still is a light load; as for the verdict on a replay.
@@ -103,7 +103,7 @@ pub struct CompareBody {
     pub winner: Option<String>,
     /// By what.
     pub by: Option<Metric>,
-    /// Whether the completion times could tell the drives apart.
+    /// Whether the completion times distinguish the drives.
     pub completion_tells: Tells,
     /// Why, one sentence without a full stop.
     pub reason: String,
@@ -188,7 +188,7 @@ pub enum Metric {
     Q2cSum,
 }
 
-/// Whether completion times could tell the drives apart.
+/// Whether completion times distinguish the drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tells {
@@ -257,9 +257,9 @@ fn tells(completion: Option<&Ratio>, a: &[Score], b: &[Score], schedule_s: Optio
 
 /// The verdict, by what, and why.
 ///
-/// In a timed replay the sum of Q2C decides, since it tells drives apart under any load; under a load that is too heavy
-/// the completion times follow it. In a replay without times the completion time decides: it is how fast the work was
-/// done, while the sum of Q2C is that times a depth that is held.
+/// In a timed replay the sum of Q2C decides, since it distinguishes drives under any load; under a load that is too
+/// heavy the completion times follow it. In a replay without times the completion time decides: it shows how fast the
+/// work was done, while the sum of Q2C is that time multiplied by the depth that the replay holds.
 fn decide(
     completion: Option<&Ratio>,
     q2c: Option<&Ratio>,

@@ -8,7 +8,7 @@ const SLICES: usize = 256;
 /// Values kept of a slice, spread evenly over it.
 const KEPT: usize = 64;
 
-/// Every so many-th of the values that come, so many times doubled that they fit.
+/// Every n-th value, where n (`every`) doubles each time that they no longer fit.
 #[derive(Clone, Debug)]
 struct Spread {
     every: u64,
@@ -204,7 +204,7 @@ fn bits(value: u64) -> usize {
     (u64::BITS - value.leading_zeros()) as usize
 }
 
-/// The median of several spreads, each value counting for those that it stands for.
+/// The median of several spreads; each value is weighted by the number of values that it represents.
 fn weighted_median<'a>(spreads: impl Iterator<Item = &'a Spread>) -> f64 {
     let mut values: Vec<(u64, u64)> = spreads
         .flat_map(|spread| spread.values.iter().map(|value| (*value, spread.every)))

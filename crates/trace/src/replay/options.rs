@@ -125,7 +125,7 @@ pub enum Fit {
     /// They stay as they are, and a trace that does not fit is refused.
     #[default]
     Identity,
-    /// They begin anew where the target ends: the remainder.
+    /// They wrap around at the end of the target: the remainder.
     Wrap,
     /// They are squeezed or stretched, a MiB at a time, so that their ends meet the target's.
     Scale,
@@ -144,7 +144,7 @@ pub enum Writes {
     /// They are left out, and counted.
     #[default]
     LeaveOut,
-    /// They are issued: whoever owns the target has consented.
+    /// They are issued: the owner of the target has consented.
     Issue,
     /// They are issued as reads of the same place. The load is another one, and the result says so.
     AsReads,

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::lag::Point;
 
-/// A backlog that grows by fewer requests per request than this is not told from chance: the drive serves 99% of what
-/// comes, and a longer run would be needed to see it fall behind.
+/// A backlog that grows by fewer requests per request than this is not distinguished from chance: the drive serves 99%
+/// of what comes, and only a longer run would show it fall behind.
 const GROWTH_MIN: f64 = 0.01;
 
 /// A backlog of fewer requests than this, and of this many times what was outstanding before it grew, is a queue as any
@@ -18,14 +18,14 @@ const RISE_TIMES: f64 = 2.0;
 const LATENCY_TIMES: f64 = 1.5;
 const LATENCY_MIN: f64 = 100_000.0;
 
-/// A rise has at least so many steps: fewer are a stall, after which all are late at once.
+/// Fewest steps of a rise: fewer are a stall, after which all are late at once.
 const STEPS_MIN: usize = 8;
 
 /// No single step is more than this share of a rise, for the same reason.
 const STEP_SHARE_MAX: f64 = 0.5;
 
-/// A rise is so many times what steps of its size would come to by chance: the root of the sum of their squares, which
-/// is how far a walk gets whose steps go up and down at random.
+/// A rise is at least this many times what steps of its size would reach by chance: the root of the sum of their
+/// squares, which is how far a random walk of such steps gets.
 const CHANCE_TIMES: f64 = 2.0;
 
 /// Most time that the replayer may have taken during a rise, relative to the drive's. Beyond it, the rise is a burst
@@ -33,7 +33,7 @@ const CHANCE_TIMES: f64 = 2.0;
 /// would have done with the requests in time.
 const OWN_MAX: f64 = 0.1;
 
-/// An episode is over when so much of its rise is left.
+/// An episode is over when this share of its rise is left.
 const REST: f64 = 0.1;
 
 /// How far a drive could not keep up.
@@ -62,7 +62,7 @@ struct Episode {
     rise: f64,
 }
 
-/// Finds where what is outstanding climbs and goes on climbing, and latency with it.
+/// Finds where the outstanding requests keep climbing, and latency with them.
 ///
 /// In a queue that the drive can serve, both wander about a level; in one that it cannot, both grow by what the drive
 /// falls behind, without end (the fluid limit of a queue: latency grows by offered load over capacity, less 1, per

@@ -1,7 +1,7 @@
 //! A permutation of numbers that needs no table.
 
-/// Rounds of the network. Four make it indistinguishable from chance for whoever does not look for more than the
-/// square root of all numbers (Luby and Rackoff, SIAM J. Computing 17, 1988); addresses need less.
+/// Rounds of the network. Four make it indistinguishable from chance to an observer of at most the square root of all
+/// numbers (Luby and Rackoff, SIAM J. Computing 17, 1988); addresses need less.
 const ROUNDS: u64 = 4;
 
 /// A permutation of `0..n` drawn by a seed: a balanced Feistel network over the next power of four, walked along its

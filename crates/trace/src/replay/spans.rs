@@ -71,9 +71,9 @@ impl Gather {
 
     /// Mean and percentiles; `None` when there are none.
     ///
-    /// The variance of the mean is that of the batches' means over what they are worth (batch means; the rest of the
-    /// correlation by Geyer's sequence); the spans are worth as many as would give their mean that variance. A
-    /// percentile lies between the percentiles that so many independent spans would reach to: p ± z sqrt(p (1-p) / n).
+    /// The variance of the mean is that of the batches' means over their effective number (batch means; the rest of the
+    /// correlation by Geyer's sequence). The effective number n of spans is that of independent spans whose mean would
+    /// have that variance. A percentile lies between the percentiles p ± z sqrt(p (1-p) / n).
     pub(super) fn finish(&self) -> Option<Spans> {
         let n = self.histogram.count();
         let mean = self.histogram.mean()?;

@@ -43,7 +43,7 @@ pub struct Survey {
     pub discards: Vec<Option<Reach>>,
 }
 
-/// More spaces than this are no trace, but a number read from the wrong place.
+/// More spaces than this are not from a trace, but from a number read at the wrong place.
 const SPACES_MAX: usize = 1 << 20;
 
 /// Of the I/Os, at least this share has to have what a mode asks for. What was under way when a recording ended has no
@@ -52,7 +52,7 @@ const SPACES_MAX: usize = 1 << 20;
 const KNOWN_MIN: f64 = 0.9;
 
 impl Survey {
-    /// True when it tells completions, so that what was outstanding is known and needs no reference.
+    /// True when the trace records completions, so that what was outstanding is known and needs no reference.
     pub fn has_completions(&self) -> bool {
         self.completed > 0 && self.completed as f64 >= KNOWN_MIN * self.total() as f64
     }

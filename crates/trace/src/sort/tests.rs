@@ -55,7 +55,7 @@ proptest! {
         prop_assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
-    /// Whatever a window gives is in order, and what was too late is told apart.
+    /// The window returns I/Os in order, and reports those that were too late.
     #[test]
     fn a_window_puts_right_what_fits_into_it(
         jitter in prop::collection::vec(0..10_u64, 0..300),
@@ -82,7 +82,7 @@ proptest! {
             }
             prop_assert!(taken.len() - given.len() < 2 * capacity);
         }
-        // One is late by at most 9, so at most 9 others stand between it and its place.
+        // An I/O is late by at most 9, so at most 9 others lie between it and its place.
         prop_assert!(capacity < 9 || taken.len() == ios.len());
         window.finish(&mut given);
         taken.sort_by_key(|io| io.arrival);

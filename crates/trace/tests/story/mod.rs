@@ -1,4 +1,4 @@
-//! Requests whose fate is known, and what a tracer tells of them.
+//! Requests whose fate is known, and the events that a tracer records of them.
 
 use block::trace::{Action, DeviceNumber, Extra, TraceEvent, Traits};
 use block::{Bytes, Nanos};
@@ -111,7 +111,7 @@ impl Story {
         });
     }
 
-    /// Tells of one request; returns when it was over.
+    /// Records the events of one request; returns when it was over.
     fn tell(&mut self, fate: &Fate, begin: u64, base: u64) -> u64 {
         let mut delays = fate.delays.iter().cycle();
         let mut time = begin;
@@ -225,7 +225,7 @@ pub fn sorted(mut ios: Vec<Io>) -> Vec<Io> {
     ios
 }
 
-/// With spaces numbered as devices are, and not by which was told of first.
+/// With spaces numbered like the devices, and not in the order of their first events.
 pub fn by_device(mut ios: Vec<Io>, spaces: &[drivescope_trace::Space]) -> Vec<Io> {
     for io in &mut ios {
         io.space = spaces[io.space as usize].device.unwrap().minor();

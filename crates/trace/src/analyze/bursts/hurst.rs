@@ -216,7 +216,7 @@ struct Course {
 }
 
 impl Course {
-    /// The best of all slopes and parts of white noise on a grid: as exact as is told, and never lost in a valley.
+    /// The best of all slopes and parts of white noise on a grid: as fine as the report, and never a local minimum.
     fn through(octaves: &[Octave]) -> Course {
         let missed: Vec<f64> =
             SLOPES.map(|slope| missed(octaves, f64::from(slope) / 100.0)).collect();

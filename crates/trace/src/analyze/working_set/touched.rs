@@ -69,8 +69,8 @@ impl Touched {
         (!self.estimates()).then_some(self.rewritten)
     }
 
-    /// Notes an access to the blocks from `first` to `last`; returns how many of them no access had touched. When there
-    /// is no room any more, nothing is noted and bits become sketches.
+    /// Notes an access to the blocks from `first` to `last`; returns how many of them were not touched before. Once
+    /// there is no room left, nothing is noted and bits become sketches.
     #[inline]
     pub fn touch(&mut self, space: u32, first: u64, last: u64, write: bool) -> u64 {
         if self.estimates() {

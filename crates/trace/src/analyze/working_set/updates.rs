@@ -11,7 +11,7 @@ use crate::analyze::blocks::BLOCK;
 /// Most blocks that are followed.
 const BLOCKS_MAX: usize = 1 << 15;
 
-/// Writes of blocks that had been written before, and what lies between the two. What is told of that is `None` when no
+/// Writes of blocks that had been written before, and the bytes and time between the two. These are `None` when no
 /// block was written twice; percentiles are to 1 part in 32, rounded up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Updates {
@@ -19,7 +19,7 @@ pub struct Updates {
     pub block_writes: u64,
     /// Of these, writes of blocks that had been written before; `None` where that was not counted to the end.
     pub overwrites: Option<u64>,
-    /// Share of the blocks that is followed, 1 or a half, a quarter, … What follows is told of these.
+    /// Share of the blocks that is followed, 1 or a half, a quarter, … The fields that follow are of these.
     pub rate: f64,
     /// Blocks that are followed.
     pub sampled_blocks: u64,
@@ -38,9 +38,9 @@ pub struct Updates {
     pub p50_ns: Option<u64>,
     /// Of nine tenths.
     pub p90_ns: Option<u64>,
-    /// How many of the overwrites followed come after so many bytes, by power of two.
+    /// Overwrites followed, by the bytes between the two writes, in powers of two.
     pub by_bytes: Vec<Power>,
-    /// How many come after so long.
+    /// The same by the time between the two writes.
     pub by_ns: Vec<Power>,
 }
 

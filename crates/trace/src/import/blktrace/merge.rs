@@ -12,8 +12,8 @@ use crate::TraceError;
 use super::stream::Stream;
 use crate::import::compressed::Input;
 
-/// How many numbers an event may come behind one that has a higher: a CPU that is interrupted while it records an
-/// event records another first. More is a recording that was begun anew.
+/// How many numbers an event may come behind one that has a higher: a CPU that is interrupted while it records an event
+/// records another first. More is a recording that was started again.
 const BEHIND: u32 = 64;
 
 /// Most CPUs and devices whose numbers are followed.
@@ -26,7 +26,7 @@ pub struct Batch {
     pub events: Vec<TraceEvent>,
     /// Notes.
     pub notes: Vec<TraceNote>,
-    /// Stretches that are no record.
+    /// Stretches that are not records.
     pub skipped: u64,
     /// First fault of each file, with its offset.
     pub faults: Vec<String>,
@@ -35,7 +35,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Takes a record that tells of no event.
+    /// Takes a record that is not an event.
     #[cold]
     fn aside(&mut self, record: &Record, pdu: &[u8]) {
         match record.told(pdu) {
@@ -101,8 +101,8 @@ impl Sequences {
 }
 
 /// A record's place among those that are next in their files: by time, and in one instant the one that was read last.
-/// Clocks tick in tens of nanoseconds, so two CPUs often record in the same instant, and nothing tells who was first. This
-/// is the order in which blkparse takes them; it is as good as any, and who compares with btt compares the same.
+/// Clocks tick in tens of nanoseconds, so two CPUs often record in the same instant, and their order is unknown. This
+/// is blkparse's order; it is as good as any, and a comparison with btt then sees the same order.
 type Head = (Nanos, Reverse<u64>, usize);
 
 /// Reads all files as one.
@@ -111,7 +111,7 @@ pub struct Merge {
     /// The next record of each file that has one, the earliest first.
     heads: BinaryHeap<Reverse<Head>>,
     next: Vec<Option<TraceEvent>>,
-    /// How many have been read to stand there.
+    /// How many records have been read into `next`.
     reads: u64,
     sequences: Sequences,
     begun: bool,

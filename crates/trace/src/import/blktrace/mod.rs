@@ -35,10 +35,10 @@ pub fn begins(head: &[u8]) -> bool {
 
 /// Reads the files of one recording. [`siblings`] finds them.
 ///
-/// Read leniently, what is no record is passed over to the next that is one, and counted.
+/// With `lenient`, bytes that are not a record are skipped up to the next record, and counted.
 ///
 /// # Errors
-/// [`TraceError`] when the threads cannot be had. What is wrong with a file is said by [`Source::next`].
+/// [`TraceError`] when the threads cannot be started. [`Source::next`] reports faults of a file.
 pub fn open(inputs: Vec<Input>, lenient: bool) -> Result<Blktrace, TraceError> {
     let info = TraceInfo {
         source: "blktrace".to_owned(),
@@ -93,7 +93,7 @@ fn decode(mut merge: Merge, to_pair: &SyncSender<Decoded>, back: &Receiver<Batch
         let mut batch = back.try_recv().unwrap_or_default();
         batch.clear();
         let result = merge.read(RECORDS, &mut batch);
-        // A caller that has gone away is no error.
+        // It is not an error when the caller has gone away.
         if to_pair.send(Decoded::Batch(batch)).is_err() {
             return;
         }

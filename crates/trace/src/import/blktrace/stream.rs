@@ -32,7 +32,7 @@ impl Stream {
     /// end.
     ///
     /// # Errors
-    /// [`TraceError`] when the file cannot be read, or, unless it is read leniently, when what comes is no record.
+    /// [`TraceError`] when the file cannot be read, or, unless it is read leniently, when a record is malformed.
     #[inline]
     pub fn each(
         &mut self,
@@ -76,7 +76,7 @@ impl Stream {
         Ok(true)
     }
 
-    /// Passes over what is no record, to the next that is one; the error, where that is not wanted.
+    /// Skips bytes up to the next record; returns the error, unless it is read leniently.
     #[cold]
     fn pass_over(&mut self, reason: String) -> Result<(), TraceError> {
         let place = Place::Byte(self.input.position());
@@ -123,7 +123,7 @@ fn trouble(bytes: &[u8]) -> Option<String> {
 }
 
 /// The line of text that the kernel puts between the records of its tracer `blk` where its memory ran over, such as
-/// `CPU:1 [LOST 42 EVENTS]`: its length, and how many events it tells of, at least one.
+/// `CPU:1 [LOST 42 EVENTS]`: its length, and how many events were lost, 1 where that is unreadable.
 fn lost(bytes: &[u8]) -> Option<(usize, u64)> {
     let line = bytes.strip_prefix(b"CPU:")?;
     let end = line.iter().take(64).position(|byte| *byte == b'\n')?;
