@@ -126,10 +126,10 @@ impl Replayer {
         opening::open(place, changed, &mut Visit { replayer: self, on, options, times, observer })
     }
 
-    /// Time, bytes read and bytes written of a replay on `target`, as far as the trace tells them.
+    /// Time, bytes read and bytes written of a replay on `target`, as far as the trace shows them.
     ///
     /// # Errors
-    /// The refusal of a trace whose writes nobody consented to.
+    /// A refusal when the user has not consented to the writes of the trace.
     pub fn outlook(&self, target: &TargetSpec) -> Result<[Bounds; 3]> {
         let Survey { first_arrival, last_arrival, bytes, .. } = &self.survey;
         let options = self.settings.options_on(&self.settings.options, &self.survey, target)?;

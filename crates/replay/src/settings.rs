@@ -79,7 +79,7 @@ impl Settings {
         if let Some(writes) = self.writes {
             return Ok(writes);
         }
-        // On a virtual drive nobody loses anything.
+        // A virtual drive has no data to lose.
         if !target.is_real() {
             return Ok(Writes::Issue);
         }
