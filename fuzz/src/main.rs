@@ -1,4 +1,5 @@
-//! Feeds bytes that nobody meant to one of the readers of traces, results, command lines and records, under libFuzzer: `scripts/fuzz`.
+//! Feeds arbitrary bytes to one of the readers of traces, results, command lines and records, under libFuzzer:
+//! `scripts/fuzz`.
 //!
 //! One binary for all targets, so that there is one to build and to link: `DRIVESCOPE_FUZZ` names the target, or is
 //! `list`.

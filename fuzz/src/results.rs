@@ -54,7 +54,7 @@ impl Results {
     }
 }
 
-/// The name tells what a log of fio is, and which one it is comes from the text, so that a file is read in one way.
+/// The name of a file says which log of fio it is. The text selects the name, so that a file is always read the same way.
 const NAMES: [&str; 5] =
     ["fuzz_bw.1.log", "fuzz_iops.1.log", "fuzz_lat.1.log", "fuzz_clat.1.log", "fuzz"];
 

@@ -1,4 +1,4 @@
-//! The targets: one for each format of a trace, one for telling them apart, and those of [`crate::results`] and
+//! The targets: one for each format of a trace, one for detecting the format, and those of [`crate::results`] and
 //! [`crate::records`].
 
 use std::io::{Cursor, Write as _};
@@ -95,8 +95,8 @@ fn strict_and_lenient(data: &[u8], options: &Options) {
         assert_eq!(*ios, lenient.ios, "a lenient reading of a file without faults");
         assert!(lenient.error.is_none(), "{:?}", lenient.error);
     }
-    // Of the kernel's events, those that are read after a fault can take I/Os back: what was issued without having
-    // arrived counts as long as the device is not known to tell arrivals.
+    // Of the kernel's events, those that are read after a fault can take I/Os back: an I/O issued without an arrival
+    // counts as long as the device is not known to record arrivals.
     let rows = |read: &Read| read.info.spaces.iter().all(|space| space.tally.events.is_empty());
     if let (Some(strict), Some(lenient)) = (&strict, &lenient)
         && rows(lenient)
