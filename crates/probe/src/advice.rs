@@ -14,7 +14,7 @@ use item::{FS_BLOCK, new, size};
 
 /// Segment of f2fs (mkfs.f2fs(8)).
 const F2FS_SEGMENT: u64 = 2 << 20;
-/// Logs that f2fs keeps open unless it is told otherwise, and the other counts that it knows (kernel:
+/// Number of logs that f2fs keeps open by default, and the other numbers that it accepts (kernel:
 /// Documentation/filesystems/f2fs.rst, `active_logs`).
 const F2FS_LOGS: [u64; 3] = [6, 4, 2];
 
@@ -373,7 +373,7 @@ mod tests {
         );
     }
 
-    // Breaks when all of a card is partitioned of which nobody has asked whether it holds that much.
+    // Breaks when advice is to partition all of a card whose real capacity was not probed.
     #[test]
     fn capacity_is_asked_before_all_of_it_is_used() {
         let topics = |known: &Known| {
@@ -506,7 +506,7 @@ mod tests {
         }
     }
 
-    // Breaks when a command is told that no machine can run.
+    // Breaks when the advice contains a command that no machine can run.
     #[test]
     fn what_was_found_on_a_virtual_drive_is_for_a_real_one() {
         let known = known(&[(Name::EraseBlock, 4 << 20), (Name::RealCapacity, 1 << 30)]);

@@ -25,8 +25,8 @@ use crate::{
 pub struct Earlier {
     /// In the order of the plan, from its first on.
     pub done: Vec<Done>,
-    /// True for a drive that was made anew with this process (a virtual one): its probes are made again, which brings
-    /// it to the state that the next one is to find, and must come out as they did.
+    /// True for a virtual drive, which this process created again: its probes run again, which brings it to the state
+    /// that the next one expects, and must give the same results.
     pub replay: bool,
 }
 

@@ -76,7 +76,7 @@ impl Spent {
     }
 }
 
-/// Is told how a probing goes, and given every single I/O.
+/// Receives the progress of a probe and its single I/Os.
 pub trait Keeper: RunSink {
     /// I/Os that a probe made for one purpose, in the order of issue; `part` says which, such as `1024B classes`.
     fn samples(&mut self, part: &str, samples: &[Sample]);
@@ -392,7 +392,7 @@ impl<'a> Desk<'a> {
     /// [`Bench::stream`] says, and returns the progress to show. No single one is recorded.
     ///
     /// # Errors
-    /// As [`Desk::run`], but an access that fails is no error.
+    /// As [`Desk::run`], but an access that fails is not an error.
     pub(crate) fn stream(
         &mut self,
         script: &Script,
@@ -461,7 +461,7 @@ impl<'a> Desk<'a> {
         samples
     }
 
-    /// Tells whoever watches.
+    /// Passes an event to the keeper.
     pub fn tell(&mut self, event: &Event) {
         self.keeper.event(event);
     }

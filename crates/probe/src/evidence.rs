@@ -101,7 +101,7 @@ pub struct Done {
 }
 
 impl Done {
-    /// True of what came out the same; sentences of remedies aside, which are no part of what was found.
+    /// True if both have the same results, apart from the wording of remedies, which is not a result.
     pub(crate) fn agrees(&self, other: &Done) -> bool {
         let doubts = (&self.caveats, &other.caveats);
         (&self.probe, &self.halted, self.spent) == (&other.probe, &other.halted, other.spent)

@@ -106,7 +106,7 @@ pub struct Evidence {
 /// Reads sizes in random order at fresh places.
 ///
 /// # Errors
-/// [`Halt`] that is no limit; at a limit it judges what it has.
+/// Any [`Halt`] except a limit; at a limit it judges what it has.
 pub fn probe(desk: &mut Desk<'_>, _: &Known, options: &Options) -> Result<Outcome<Evidence>, Halt> {
     let (region, logical) = (desk.region(), desk.info().logical_block_bytes.0.max(512));
     let largest = region.length.0 / 4;

@@ -2,7 +2,7 @@
 
 use crate::finding::{Finding, Name, Verdict};
 
-/// Findings so far, by name, and values that the user gave, which stand above them.
+/// Findings so far, by name, and values that the user gave, which override them.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     findings: Vec<Finding>,
@@ -21,9 +21,9 @@ impl Known {
         self.given.push((name, value));
     }
 
-    /// Takes note of what a probe said. Of two answers about one thing, one that decides takes the place of one that
-    /// does not; of two that agree, the surer stands; and of two that contradict each other, the surer stands only
-    /// where the odds of both together still leave little doubt.
+    /// Records the findings of a probe. Of two findings about one property, one that decides replaces one that does
+    /// not; of two that agree, the surer is kept; and of two that contradict each other, the surer is kept only if the
+    /// odds of both together still leave little doubt.
     pub fn learn(&mut self, findings: &[Finding]) {
         for new in findings {
             match self.findings.iter_mut().find(|known| known.name == new.name) {

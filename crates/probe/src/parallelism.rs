@@ -27,15 +27,15 @@ const PAGE_NS_MIN: f64 = 30_000.0;
 /// A drive that serves one command at a time takes longer than this for it; two short ones follow each other on any
 /// link.
 const SERIAL_NS_MIN: f64 = 150_000.0;
-/// Waits between these shares of the longest are neither: a slow channel that two dies share looks so. Of those that
-/// are longer, so many may be there.
+/// Waits between these shares of the longest are ambiguous: a slow channel that two dies share causes them. At most
+/// this share of the number of longer waits may be ambiguous.
 const UNCLEAR: std::ops::Range<f64> = 0.3..0.63;
 const UNCLEAR_SHARE: f64 = 0.05;
 /// Share of pairs that may meet at least: that of 128 dies.
 const MEETING_MIN: f64 = 0.995;
-/// So many references must agree.
+/// Least number of references that must agree.
 const AGREE: usize = 3;
-/// Probability that addresses lie as said where so many references agree, and none differs.
+/// Probability that the layout is right where at least [`AGREE`] references agree and none differs.
 const CONFIDENCE: f64 = 0.99;
 
 /// Pairs of one reference with all addresses of the scan.
@@ -72,7 +72,7 @@ pub struct Evidence {
 /// then read.
 ///
 /// # Errors
-/// [`Halt`] that is no limit.
+/// Any [`Halt`] except a limit.
 pub fn probe(desk: &mut Desk<'_>, _: &Known) -> Result<Outcome<Evidence>, Halt> {
     let mut evidence = Evidence {
         step_bytes: STEP.max(desk.info().logical_block_bytes.0),
@@ -260,7 +260,7 @@ pub fn infer(evidence: &Evidence) -> Vec<Finding> {
 mod tests {
     use super::*;
 
-    // Breaks when a turn is told from runs that differ, or from too few of them.
+    // Breaks when a turn is derived from runs that differ, or from too few of them.
     #[test]
     fn a_period_is_one_only_when_it_repeats() {
         let every = |run: usize, turn: usize, n: usize| -> Vec<bool> {

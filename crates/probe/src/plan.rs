@@ -271,8 +271,7 @@ mod tests {
         }
     }
 
-    // Breaks when some option of a probe is left out of what is printed: the record of a run could not tell what was
-    // done.
+    // Breaks when an option of a probe is not printed: the record of a run could not show what was done.
     #[test]
     fn a_plan_prints_and_reads_back() {
         let text = plan().to_toml().unwrap();

@@ -1,8 +1,8 @@
 //! Speed classes of SD cards: A1 and A2, C, U and V, by the specification's conditions as far as plain reads and writes
 //! can keep them.
 //!
-//! A class is a promise of a card in a host that speaks its commands. What is told here is whether the drive reaches a
-//! class's speeds under the conditions that are stated beside the answer; it makes no finding.
+//! A class is a promise of a card in a host that uses its commands. This probe reports whether the drive reaches the
+//! speeds of a class under the conditions that are printed with the answer; it makes no finding.
 
 use block::{Bytes, DriveKind, Nanos, Op};
 use serde::{Deserialize, Serialize};
@@ -116,7 +116,7 @@ pub struct Evidence {
 /// Asks the drive. The size of an allocation unit is that of the erase block: known before, or found by reads.
 ///
 /// # Errors
-/// [`Halt`] that is no limit.
+/// Any [`Halt`] except a limit.
 pub fn probe(desk: &mut Desk<'_>, known: &Known) -> Result<Outcome<Evidence>, Halt> {
     let mut evidence = Evidence {
         unit_bytes: known.value(Name::EraseBlock),
@@ -148,8 +148,8 @@ fn not_kept(kind: DriveKind) -> Vec<String> {
         .collect()
 }
 
-/// The size of an allocation unit, by reads across boundaries where nobody knows it, and the usual one where these do not
-/// decide.
+/// The size of an allocation unit. If it is not known, reads across boundaries look for it; if these do not decide, the
+/// usual size is used.
 fn find_unit(desk: &mut Desk<'_>, known: &Known, evidence: &mut Evidence) -> Result<(), Halt> {
     if !desk.may_write() {
         return Ok(());

@@ -22,7 +22,7 @@ const PIECE: u64 = 1 << 20;
 /// Small reads of one script.
 const SCRIPT_READS: usize = 64;
 
-/// A place is slow when it lies so many robust deviations from its neighbours, and is slower by this factor.
+/// A place is slow when it lies this many robust deviations from its neighbours and is slower by at least this factor.
 const DEVIATIONS: f64 = 8.0;
 const SLOWER_MIN: f64 = 1.25;
 
@@ -148,7 +148,7 @@ pub struct Evidence {
 /// Reads the surface.
 ///
 /// # Errors
-/// [`Halt`] that is no limit; at a limit it tells what it has.
+/// Any [`Halt`] except a limit; at a limit it reports what it has.
 pub fn probe(desk: &mut Desk<'_>, _: &Known, options: &Options) -> Result<Outcome<Evidence>, Halt> {
     let mut rng = desk.rng(&[PURPOSE]);
     let (mut transfers, mut accesses) = (Vec::new(), Vec::new());

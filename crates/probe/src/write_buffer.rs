@@ -21,7 +21,7 @@ const MEMORY_MAX: f64 = (96 << 20) as f64;
 /// Single writes, each after a pause.
 const SINGLES: usize = 32;
 const SINGLE_PAUSE: Nanos = Nanos::millis(20);
-/// A write that waits for its cells takes longer than a read of the medium, so many times...
+/// A write that waits for its cells takes more than this many times as long as a read of the media...
 const BEYOND_READ: f64 = 1.06;
 /// ...and a flush right after it has nothing left to do: it adds less than this share of the write to what a flush
 /// takes anyway.
@@ -38,7 +38,7 @@ const HALF: std::ops::Range<f64> = 0.44..0.6;
 const UNDER_WAY: f64 = (2 << 20) as f64;
 /// The arm of a disk must first get there.
 const ARM_S: f64 = 0.02;
-/// Greatest is at most so many times least, or it is not told.
+/// The range is reported only if the greatest size is at most this many times the least.
 const RANGE_MAX: f64 = 1.6;
 /// Speeds differ by this much at least where a burst slows down.
 const RATIO: f64 = 1.08;
@@ -75,7 +75,7 @@ pub struct Evidence {
     pub flushes_ns: Vec<(u64, u64)>,
     /// A burst on an empty memory, one after half of the time that it takes to empty, and one after three times that.
     pub bursts: Vec<Burst>,
-    /// Rate of the link, in bytes per second, where the drive tells.
+    /// Rate of the link, in bytes per second, if the drive reports it.
     pub link_bytes_per_s: Option<u64>,
     /// True for a disk that turns.
     pub rotational: bool,
@@ -93,7 +93,7 @@ impl Burst {
 /// Asks the drive.
 ///
 /// # Errors
-/// [`Halt`] that is no limit.
+/// Any [`Halt`] except a limit.
 pub fn probe(desk: &mut Desk<'_>, _: &Known) -> Result<Outcome<Evidence>, Halt> {
     let mut evidence = Evidence {
         link_bytes_per_s: desk.info().link_bytes_per_s,

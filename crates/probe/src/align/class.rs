@@ -10,9 +10,9 @@ pub(super) const GROUP_LOG2_MAX: u32 = 17;
 
 /// A class of boundaries, all of which are multiples of the same powers.
 ///
-/// With factor 1: odd multiples of 2^log2 that are no multiples of 3. With factor 3: odd multiples of 3 x 2^log2.
-/// So a boundary of an erase block of 2^e bytes is one of each class with log2 >= e; of 3 x 2^e bytes, one of those
-/// with factor 3 alone.
+/// With factor 1: odd multiples of 2^log2 that are not multiples of 3. With factor 3: odd multiples of 3 x 2^log2. So a
+/// boundary of an erase block of 2^e bytes is one of each class with log2 >= e; of 3 x 2^e bytes, one of those with
+/// factor 3 alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Class {
     /// The power of two.

@@ -47,7 +47,7 @@ fn some_only(rows: &[Row], block: u64, source: Source, best: &Candidate) -> Opti
     })
 }
 
-/// A second step, above or below, of which nobody can say that it is not the one.
+/// A second step, above or below, that may be the real one.
 fn second_step(
     rows: &[Row],
     block: u64,

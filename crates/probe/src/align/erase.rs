@@ -147,8 +147,8 @@ fn fit(points: &[Point], hypothesis: Hypothesis, spread: f64, prior: StepPrior) 
     }
 }
 
-/// The hypotheses that the rows can tell apart, with the logarithms of their prior probabilities: at least two rows
-/// on either side of the step.
+/// The hypotheses that the rows can distinguish, with the logarithms of their prior probabilities: at least two rows
+/// lie on either side of the step.
 fn hypotheses(rows: &[&Row], source: Source) -> Vec<(Hypothesis, f64)> {
     let tells = |block: u64| {
         let shows = |row: &&&Row| shown(row.class, block, source) > 0.0;
@@ -165,7 +165,7 @@ fn hypotheses(rows: &[&Row], source: Source) -> Vec<(Hypothesis, f64)> {
         Source::Published => survey(block),
     };
     let total: f64 = blocks.iter().map(|&block| weight(block)).sum();
-    // Our own rows are followed by single boundaries, which tell these sizes; of a table no more is known.
+    // Our own rows are followed by single boundaries, which decide between these sizes; a table has only its rows.
     let odd: Vec<u64> = match source {
         Source::Measured => Vec::new(),
         Source::Published => family::sizes()

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 /// Fewer values than this have no error that means anything.
 pub(super) const COUNT_MIN: usize = 6;
 
-/// Values are left out that lie further beyond the tenth or the ninetieth percentile than so many times the distance
-/// between these: of a normal distribution, beyond 5.1 standard deviations.
+/// Values are left out that lie further beyond the tenth or the ninetieth percentile than this many times the distance
+/// between the two: of a normal distribution, beyond 5.1 standard deviations.
 const FENCE: f64 = 1.5;
 
 /// An estimated mean.

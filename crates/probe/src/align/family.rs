@@ -1,9 +1,9 @@
 //! Sizes of erase blocks of any odd number up to 27 times a power of two, from what single boundaries cost.
 //!
 //! Rows of 2^k and 3 x 2^k see a size such as 5 x 2^k as a fifth of a step at 2^k. Here each boundary counts by all
-//! numbers that divide it: boundaries that the same numbers divide make a group, and every size says of each group
-//! whether it steps. Beside the sizes stand two more hypotheses: no step at all, and any pattern else, in which each
-//! group has a cost of its own. The second wins where no size fits, and no size wins clearly against it in noise.
+//! numbers that divide it: boundaries that the same numbers divide make a group, and every size predicts for each group
+//! whether it steps. There are two more hypotheses: no step at all, and any other pattern, in which each group has a
+//! cost of its own. The second wins where no size fits, and no size wins clearly against it in noise.
 
 use super::groups::{Fit, Groups, Levelled};
 use super::model::ln_sum;
@@ -13,10 +13,10 @@ pub(super) use super::place::Place;
 
 /// From this power of two on, values are fenced together.
 const LEVELS: u32 = 21;
-/// Odd numbers that are told apart.
+/// Greatest odd number that is distinguished.
 const ODD_MAX: u64 = 27;
-/// Sizes that are told apart, in bytes. The least are there so that one that is too small to be told is not taken for
-/// its double.
+/// Sizes that are distinguished, in bytes. The least are there so that a size too small to be an answer is not taken
+/// for its double.
 const SIZES: std::ops::RangeInclusive<u64> = 48 << 10..=128 << 20;
 /// The least size that is an answer.
 pub(super) const LEAST: u64 = 128 << 10;

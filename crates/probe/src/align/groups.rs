@@ -387,7 +387,7 @@ mod tests {
         assert!(named(&read(1, line)).is_none_or(u64::is_power_of_two));
     }
 
-    // Breaks when sizes that share all boundaries at multiples of 128 KiB are not told apart by those between.
+    // Breaks when sizes that share all boundaries at multiples of 128 KiB are not distinguished by those between.
     #[test]
     fn small_sizes_are_told_from_their_halves() {
         for size in [7 << 15, 7 << 16, 7 << 17] {
@@ -395,8 +395,8 @@ mod tests {
         }
     }
 
-    // Breaks when many visits to few boundaries, which differ in what they lie between, count as so many boundaries:
-    // then no size fits, or the differences pass for a step.
+    // Breaks when many visits to few boundaries of different kinds count as that many boundaries: then no size fits, or
+    // the differences pass for a step.
     #[test]
     fn visits_to_one_place_are_not_places() {
         let size = 13 * MIB;

@@ -57,7 +57,7 @@ pub struct Evidence {
 /// [`Name::Page`] and [`Name::MultiPlanePage`], in this order.
 ///
 /// # Errors
-/// [`Halt`] where it is no limit.
+/// Any [`Halt`] except a limit.
 pub fn probe(
     desk: &mut Desk<'_>,
     known: &Known,

@@ -2,9 +2,9 @@
 //! planes show there.
 //!
 //! Above the boundary of a multi-plane page each crossing costs another array read, so all classes from it up to the
-//! erase block's cost the same. Where planes differ, the boundary between two pages of one group is told by the
-//! sides: before it lies the plane that lies *after* every boundary of groups. So the difference of the sides has one
-//! sign in all rows of the plateau and the other one in the row right below it.
+//! erase block's cost the same. Where planes differ, the sides show the boundary between two pages of one group: before
+//! it lies the plane that lies *after* every boundary of groups. So the difference of the sides has one sign in all
+//! rows of the plateau and the other one in the row right below it.
 
 use serde::{Deserialize, Serialize};
 
@@ -202,7 +202,7 @@ fn with_first_apart(points: &[Point], spread: f64, ln_together: f64) -> f64 {
     let fit = model::fit(rest, spread, None);
     let scale = first.error.hypot(spread).hypot(FIRST_APART * fit.base).max(1e-9);
     let off = (first.y - fit.base) / scale;
-    // Normal: unlike the noise of a row this has no long tail, there being so many kinds and no more.
+    // Normal: unlike the noise of a row this has no long tail, because there are only a few kinds of pages.
     let ln_first = -0.5 * off * off - scale.ln() - 0.5 * std::f64::consts::TAU.ln();
     model::ln_sum(&[ln_together, fit.ln_evidence + ln_first]) - std::f64::consts::LN_2
 }

@@ -61,7 +61,7 @@ impl Row {
             post_ns: post,
             diff: Estimate { value_ns: on_from_diff - mean, error_ns: e_diff },
             excess,
-            // Tables do not tell.
+            // Tables do not contain the lower quartile.
             lower: excess,
             beyond: Estimate {
                 value_ns: on_from_diff - pre.max(post),

@@ -10,13 +10,13 @@ use crate::desk::{Desk, Halt};
 
 /// Powers of two up to which boundaries are looked at.
 const LOG2_MAX: u32 = 27;
-/// Classes with factor 3 begin here: below erase blocks they tell nothing that those with factor 1 do not.
+/// Classes with factor 3 begin here: below erase blocks they show nothing that those with factor 1 do not.
 const LOG2_OF_THREES: u32 = 17;
-/// A class needs at least so many boundaries: times differ from place to place.
+/// Least number of boundaries in a class: times differ from place to place.
 const PLACES_MIN: u64 = 4;
-/// Triples of a script that tell its speed.
+/// Least number of triples that show the speed of a script.
 const USUAL_MIN: usize = 20;
-/// No boundary is visited more often than so many times, on average over its class.
+/// Most visits to a boundary, on average over its class.
 const VISITS_MAX: u64 = 8;
 
 /// Times of the three reads at one boundary, in nanoseconds.
@@ -255,7 +255,7 @@ fn row(bin: &Bin) -> Option<Row> {
     let by = |mean: Mean, of: fn(&Triple) -> f64| -> Option<Estimate> {
         let mut values: Vec<f64> = bin.triples.iter().map(of).collect();
         let estimate = mean(&mut values)?;
-        // A spread that few samples tell of is itself uncertain: as wide as Student's t.
+        // A spread from few samples is itself uncertain: as wide as Student's t.
         let error_ns = estimate.error_ns * (1.0 + 2.5 / values.len() as f64);
         Some(Estimate { error_ns, ..estimate })
     };

@@ -204,7 +204,7 @@ fn pairs(
 
 /// Time of pairs as a share of that of single reads, and the least that it may be.
 fn at_once(together: &[f64], single: &[f64]) -> Option<(f64, f64)> {
-    // Of random pairs some meet on one die: the fastest quarter is told from the rest even where there are two.
+    // Some random pairs meet on one die: the fastest quarter can be distinguished from the rest even with two dies.
     let fast = stats::quantile(together, 0.25)?;
     let usual = stats::quantile(single, 0.5)?;
     // Two standard errors of the rank, to the side of a smaller ratio.

@@ -36,7 +36,7 @@ const COARSE_SHARE: f64 = 0.1;
 const FIRST: usize = 24;
 /// Largest share of the time left that the first block size may use before another one is tried.
 const MAIN_SHARE: f64 = 0.7;
-/// No block size is asked with more reads than this: what so many do not tell, places differ in.
+/// Most reads with one block size: if these do not decide, the places differ, and more reads do not help.
 const READS_MAX: usize = 150_000;
 /// Single boundaries asked about in the first round, and the most rounds.
 const NAMED: u64 = 16;
@@ -127,9 +127,9 @@ impl Sweep {
         self.voices.iter_mut().try_for_each(|voice| voice.ask_all(desk, COARSE))
     }
 
-    /// The voices in the order in which they are to be asked: the first given, then those whose step stands out most
-    /// in the coarse pass. Rejected: to ask the loudest first. What a large block shows of erase blocks a small one
-    /// nearly always shows too, and boundaries within a large block are out of its sight.
+    /// The voices in the order in which they are asked: the first, then those whose step is clearest in the coarse
+    /// pass. Rejected: to ask the loudest first. A small block nearly always shows the erase blocks that a large one
+    /// shows, and a large one cannot show boundaries within itself.
     fn order(&mut self) -> Vec<usize> {
         let odds: Vec<f64> = (0..self.voices.len()).map(|at| odds(&self.judge(at))).collect();
         let mut order: Vec<usize> = (1..self.voices.len()).collect();
@@ -201,7 +201,7 @@ impl Sweep {
         judgement.findings.first().map_or(Verdict::Unknown, |finding| finding.verdict)
     }
 
-    /// The answers of one voice, with those about pages from a smaller block where that one tells.
+    /// The findings of one voice; if it leaves pages undecided, those about pages come from the first voice.
     fn findings(&mut self, spoke: usize) -> Vec<Finding> {
         let mut findings = self.judge(spoke).findings;
         let (Some(block), first) = (findings.first().and_then(|finding| finding.value), 0) else {

@@ -108,8 +108,8 @@ const SHOWN: usize = 6;
 const SUREST: f64 = 0.9999;
 /// Largest step that may stay hidden when the answer is *none*: as a share of a read's time, and in nanoseconds.
 const HIDDEN: (f64, f64) = (0.03, 15_000.0);
-/// Erase blocks up to this size must hold so many groups of pages: below, a step may be that of groups which are read
-/// at once.
+/// Erase blocks up to this size must hold [`GROUPS_MIN`] groups of pages: below, a step may be that of groups which are
+/// read at once.
 const SMALL: u64 = 512 << 10;
 /// Up to this size there must be a lesser step below, that of pages: 16 groups of four planes of 32 KiB that are read at
 /// once are as large.
@@ -246,8 +246,8 @@ impl Case<'_> {
         Some(self.family?.decided()?.bytes)
     }
 
-    /// The erase block, with what single boundaries say: they alone can tell a size from another that shares a fraction
-    /// of its boundaries.
+    /// The erase block, with the results for single boundaries: only they distinguish a size from another that shares a
+    /// fraction of its boundaries.
     fn erase_block(&self, candidates: &[Candidate], pages: &[Layout]) -> Finding {
         let Some(family) = self.family.filter(|_| self.given.is_none()) else {
             return self.by_rows(candidates);

@@ -16,7 +16,7 @@ const MARGIN: f64 = 14.0;
 /// By how much a count of levels in turns must be ahead of greater ones.
 const MORE_MARGIN: f64 = 3.0;
 
-/// No answer is surer than this: bands that may be two, and one that may be more, are told at 99%.
+/// Greatest confidence of an answer: a band may hide two, and one band may be more.
 const SURE_MAX: f64 = 0.99;
 
 /// Neighbouring bands lie at least this many deviations of a place apart, so that few places are between.
@@ -41,7 +41,7 @@ const WINDOWS_MIN: f64 = 0.5;
 /// The answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Answer {
-    /// So many bands, two or more, at this confidence.
+    /// Number of bands, two or more, and the confidence.
     Bands(usize, f64),
     /// One band, at this confidence: two would lie closer than this many ns.
     One(f64, f64),
@@ -65,9 +65,9 @@ pub(super) struct Question<'a> {
     pub(super) data: &'a [Datum],
     /// Page sizes to try when places may lie on different planes; empty when they all lie on the same.
     pub(super) planes: &'a [u64],
-    /// Bytes of a group of pages, where groups are known: kinds may then be told by their turns.
+    /// Bytes of a group of pages, where groups are known: kinds may then be distinguished by their turns.
     pub(super) turns: Option<u64>,
-    /// False when places were read once: then nothing tells noise from a band that is two.
+    /// False if each place was read once: then noise cannot be distinguished from a band that is two.
     pub(super) noise_known: bool,
     /// Bands closer than this, ns, are not looked for.
     pub(super) closest: f64,
@@ -139,7 +139,7 @@ fn apart_max(question: &Question<'_>, all: &[Turns]) -> f64 {
     widest + 2.0 * 2.0 * (noise * windows / data.len() as f64).sqrt()
 }
 
-/// All models that come into question. Planes only where one band, narrow as reads can tell, does not say it all.
+/// All candidate models. Planes only if one band, as narrow as reads can show, does not explain everything.
 fn candidates(question: &Question<'_>) -> Vec<Fit> {
     let mut fits = Vec::new();
     let several = question.data.iter().any(|datum| datum.window > 0);

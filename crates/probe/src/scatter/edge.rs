@@ -17,7 +17,7 @@ const GROUP_LIKELY: u64 = 8 << 10;
 /// other, and one wrong answer leads all later ones astray.
 const ODDS: f64 = 12.0;
 
-/// Places of a run, and of one where a band of the rest lies at the zone's own level: they tell by the other bands.
+/// Places of a run, and of one where a band of the rest lies at the zone's own level: the other bands decide.
 const RUN_PLACES: usize = 12;
 const RUN_PLACES_ALIKE: usize = 28;
 
@@ -60,8 +60,8 @@ pub(super) struct Search<'a> {
     pub(super) reads: usize,
     /// Bytes at whose multiples a zone ends more likely than elsewhere, beside powers of two.
     pub(super) unit: Option<u64>,
-    /// Neighbouring places that are of one kind, on average: so many say no more than one about which region they are
-    /// in. 1 where places are groups of pages and kinds take turns.
+    /// Neighbouring places of one kind, on average: together they show no more about their region than one. 1 where
+    /// places are groups of pages and kinds take turns.
     pub(super) alike: f64,
 }
 
@@ -76,10 +76,10 @@ enum Side {
 }
 
 impl Search<'_> {
-    /// The edge, with the places that were read last; no edge when time was over or the reads do not tell.
+    /// The edge, with the places that were read last; no edge when time was over or the reads do not decide.
     ///
     /// # Errors
-    /// [`Halt`] that is no limit.
+    /// Any [`Halt`] except a limit.
     pub(super) fn run(&self, desk: &mut Desk<'_>, rng: &mut Rng) -> Result<Found, Halt> {
         let Some((mut low, mut high)) = self.ladder(desk, rng)? else {
             return Ok((None, Vec::new()));
@@ -151,7 +151,7 @@ impl Search<'_> {
         let begin = |power: u32| self.places.from + (MIB.max(self.places.grain) << power);
         let room = |at: &u64| at + self.width() <= self.places.to;
         let begins: Vec<u64> = (0..20).map(begin).take_while(room).collect();
-        // Zones for file allocation tables are small: the first rungs alone tell most often.
+        // Zones for file allocation tables are small: the first rungs are enough in most cases.
         for count in [7, 20] {
             let rungs = &begins[..count.min(begins.len())];
             let Some(sides) = self.ask(desk, rng, rungs)? else { return Ok(None) };

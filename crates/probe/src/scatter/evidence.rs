@@ -33,7 +33,7 @@ pub struct Point {
     pub median_ns: u64,
     /// Mean of the times that are not far from the median, ns.
     pub mean_ns: f64,
-    /// Band that it lies in, from 0 for the fastest; null where bands were not told apart.
+    /// Band that it lies in, from 0 for the fastest; `None` where bands were not distinguished.
     pub band: Option<u32>,
     /// Index in the zones that it lies in; null in none.
     pub zone: Option<u32>,
@@ -50,7 +50,7 @@ pub struct Window {
     pub to: u64,
     /// Places in it.
     pub places: u64,
-    /// Bands in it; null where it does not tell.
+    /// Number of its bands; `None` if it is not known.
     pub count: Option<u32>,
     /// Its bands, the fastest first.
     pub bands: Vec<Band>,
@@ -65,7 +65,7 @@ pub struct Band {
     pub share: f64,
 }
 
-/// A range of addresses in which so many bands appear.
+/// A range of addresses in which the same number of bands appears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretch {
     /// First byte.
@@ -91,7 +91,7 @@ pub struct Zone {
     pub length_max: u64,
     /// By how much its reads take longer than those elsewhere, ns; negative where they are faster.
     pub slower_ns: f64,
-    /// Bands in it; null where it does not tell.
+    /// Number of its bands; `None` if it is not known.
     pub bands: Option<u32>,
     /// Probability that there is such a zone.
     pub confidence: f64,
@@ -121,7 +121,7 @@ pub struct Evidence {
     pub points: Vec<Point>,
     /// The windows, by part and offset.
     pub windows: Vec<Window>,
-    /// The bands of all windows together, the fastest first; empty where they are not told apart.
+    /// The bands of all windows together, the fastest first; empty where they were not distinguished.
     pub bands: Vec<Band>,
     /// Cell type for the count of bands: `SLC`, `MLC`, `TLC` or `QLC`.
     pub hypothesis: Option<String>,

@@ -31,7 +31,7 @@ use crate::known::Known;
 /// Reads the region's places, and says how many bands their times lie in and which zones are unlike the rest.
 ///
 /// # Errors
-/// [`Halt`] that is no limit; at a limit it judges what it has.
+/// Any [`Halt`] except a limit; at a limit it judges what it has.
 pub fn probe(
     desk: &mut Desk<'_>,
     known: &Known,

@@ -6,7 +6,7 @@ use super::mixture::{Datum, Fit};
 use super::profile::Profile;
 use super::spots::Level;
 
-/// Windows of the places at the beginning: so many places, or so many windows, whichever are larger.
+/// Least number of places in a window at the beginning, and about the greatest number of windows.
 const WINDOW_PLACES: usize = 64;
 const WINDOWS_MAX: usize = 128;
 

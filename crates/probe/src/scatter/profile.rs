@@ -4,10 +4,10 @@ use super::bands::Judged;
 use super::mixture::{Datum, Fit, Shape, fit, normal};
 use super::turns::Turns;
 
-/// One place in so many is unlike its region, whatever the region is: a worn page that is read twice, say.
+/// Share of places that are unlike their region, whatever the region is: a worn page that is read twice, for example.
 const STRANGE: f64 = 1e-3;
 
-/// Places that are unlike any region lie anywhere within so many ns.
+/// Places that are unlike any region lie anywhere within this many ns.
 const ANYWHERE_NS: f64 = 1e7;
 
 /// Steps to the likeliest shift of a run of places.
@@ -65,7 +65,7 @@ impl Profile {
         &self.fit
     }
 
-    /// True when a band of the one lies so near one of the other's that a place in it does not tell them apart soon.
+    /// True if a band of one profile is so near a band of the other that a place in it does not soon distinguish them.
     pub(super) fn is_near(&self, other: &Profile) -> bool {
         let (own, others) = (&self.fit.centers, &other.fit.centers);
         let apart = own.iter().flat_map(|a| others.iter().map(move |b| (a - b).abs()));

@@ -13,13 +13,13 @@ use crate::finding::{Finding, Name, Outcome};
 /// taken for the spread of a band.
 const ERROR: f64 = 2e-4;
 
-/// Zones are looked for in at most so many means of neighbours: the work grows with the square.
+/// Zones are looked for in at most this many means of neighbours: the work grows with the square.
 const ZONE_PLACES_MAX: usize = 4096;
 
 /// Fewer places than this say nothing.
 const PLACES_MIN: usize = 64;
 
-/// A count of bands that not all windows show is named when so many show it that follow each other.
+/// A count of bands that not all windows show is named when this many consecutive windows show it.
 const WINDOWS_MIN: u64 = 3;
 
 /// Judges a scatter of one time for each place, as flashbench writes it: the least of some reads, in `min_ns`. Order

@@ -22,7 +22,7 @@ const FAT_UNIT: u64 = 1 << 20;
 /// Probability that the length of a zone has to have before it is named.
 const EXACT_MIN: f64 = 0.95;
 
-/// Below that of the likeliest length, only a range is told.
+/// If the likeliest length is less probable than this, only a range is reported.
 const LENGTH_MIN: f64 = 0.9;
 
 /// Reads alone cannot see a zone that is kept in another way and read in the same time.
@@ -176,7 +176,7 @@ fn points(state: &State, zones: &[Zone], windows: &[Window]) -> Vec<Point> {
     points
 }
 
-/// The band of its window that a level is nearest to, where bands are told apart.
+/// The band of its window that a level is nearest to, where bands were distinguished.
 fn by_window(windows: &[Window], offset: u64, level: f64) -> Option<u32> {
     let mut own = windows.iter().filter(|w| w.part == Part::Beginning);
     let window = own.find(|w| (w.from..w.to).contains(&offset) && w.count.is_some())?;
@@ -239,7 +239,7 @@ fn cell_bands(judged: Option<&Judged>, holds_data: bool) -> Finding {
     }
 }
 
-/// The kind of cells with so many bands.
+/// The kind of cells with this count of bands.
 pub(super) fn hypothesis(count: usize) -> Option<&'static str> {
     ["SLC", "MLC", "TLC", "QLC"].get(count.checked_sub(1)?).copied()
 }
@@ -261,8 +261,7 @@ fn first_zone(state: &State) -> Option<Zone> {
     })
 }
 
-/// The zone that a reader is told of first: the one that the region begins with, or else the one whose reads differ
-/// most.
+/// The zone that is reported first: the one that the region begins with, or else the one whose reads differ most.
 fn strongest(from: u64, zones: &[Zone]) -> Option<&Zone> {
     let first = zones.iter().find(|zone| zone.offset == from);
     first.or_else(|| zones.iter().max_by(|a, b| a.slower_ns.abs().total_cmp(&b.slower_ns.abs())))

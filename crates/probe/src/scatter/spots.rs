@@ -9,8 +9,8 @@ use crate::desk::{Desk, Halt};
 /// Reads of one script: short beside what a probe may take, so that time is looked at often enough.
 const SCRIPT_READS: usize = 128;
 
-/// A read this many deviations from the median of its place is no part of the place's level: of reads with normal
-/// noise one in 16,000 is, and what a drive does beside (a spike, a retry) is not about the place.
+/// A read this many deviations from the median of its place does not belong to the place's level: of reads with normal
+/// noise this excludes one in 16,000, and other activity of the drive (a spike, a retry) is not about the place.
 const CLIP: f64 = 4.0;
 
 /// Half of normal noise lies within this many deviations of the middle.
@@ -92,7 +92,7 @@ impl Noise {
     }
 }
 
-/// The share of reads that are no part of their place's level.
+/// Share of the reads that do not belong to the level of their place.
 pub(super) fn astray<'a>(spots: impl Iterator<Item = &'a Spot>, noise: Noise) -> f64 {
     let (mut far, mut all) = (0, 0);
     for spot in spots {
@@ -124,7 +124,7 @@ pub(super) fn median_of(values: &mut [f64]) -> f64 {
 /// the drive's memory, or pass for a read in sequence. True when all rounds were made; false when time was over.
 ///
 /// # Errors
-/// [`Halt`] that is no limit.
+/// Any [`Halt`] except a limit.
 pub(super) fn read_rounds(
     desk: &mut Desk<'_>,
     part: &str,

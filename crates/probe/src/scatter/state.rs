@@ -22,7 +22,7 @@ const WRITTEN: u64 = 256 << 10;
 /// Reads that differ by less than this share take as long as before.
 const AS_BEFORE: f64 = 0.005;
 
-/// Of the reads of places so many may lie far from what their place takes otherwise: spikes do.
+/// Greatest share of reads that may lie far from the usual time of their place, as spikes do.
 const ASTRAY_MAX: f64 = 0.06;
 
 /// Most reads of a place in a window.
@@ -190,7 +190,7 @@ impl State {
         let bands: Vec<(usize, usize)> =
             data.iter().map(|datum| (datum.window, judged.fit.band(datum).0)).collect();
         let runs = bands.chunk_by(|a, b| a == b).count().max(1);
-        // With one band, nothing tells how many places a page has.
+        // With one band, the number of places in a page is not known.
         if judged.fit.centers.len() > 1 { bands.len() as f64 / runs as f64 } else { 1.0 }
     }
 

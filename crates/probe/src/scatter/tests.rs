@@ -98,8 +98,8 @@ fn the_division_is_the_best_of_all() {
     assert!(divide(&[1.0], 2).is_none());
 }
 
-// Breaks when planes, which the address tells, pass for kinds of pages where groups are not known, or when kinds that
-// begin differently from region to region pass for planes.
+// Breaks when planes, which the address determines, pass for kinds of pages where groups are not known, or when kinds
+// that begin differently from region to region pass for planes.
 #[test]
 fn planes_are_no_kinds() {
     let planes = [GRAIN, 2 * GRAIN];
@@ -109,7 +109,7 @@ fn planes_are_no_kinds() {
     let kinds = |window: usize, place| 800_000.0 + 30_000.0 * ((place + window / 3) % 2) as f64;
     let said = answer(&levels(8, 16, 3_000.0, 2, kinds), &planes, None);
     assert!(matches!(said, Answer::Bands(2, _)), "{said:?}");
-    // Both at once: four levels, two of which the address tells.
+    // Both at once: four levels, two of which depend on the address.
     let both = |window, place| kinds(window, place / 2) + 20_000.0 * (place % 2) as f64;
     let said = answer(&levels(8, 32, 2_000.0, 3, both), &planes, None);
     assert!(matches!(said, Answer::Bands(2, _)), "{said:?}");
@@ -142,8 +142,8 @@ fn a_spread_is_no_bands() {
     }
 }
 
-// Breaks when levels in turns are not told below the error of a place, are told in noise alone, or are told where
-// places are in no order.
+// Breaks when levels in turns are not found below the error of a place, or are found in noise alone or where places are
+// in no order.
 #[test]
 fn turns_tell_below_the_error_of_a_place() {
     let mut told = 0;
@@ -161,7 +161,7 @@ fn turns_tell_below_the_error_of_a_place() {
         let noise = answer(&levels(6, 16, 15_000.0, seed, |_, _| 800_000.0), &[], Some(GRAIN));
         assert!(!matches!(noise, Answer::Bands(..)), "noise, seed {seed}: {noise:?}");
     }
-    // Half as far apart again as the error of a place: a mixture alone tells none of them.
+    // Half as far apart again as the error of a place: a mixture alone finds none of them.
     assert!(told >= 30, "{told} of 40");
     let orders = turns::fit(&levels(6, 16, 1_000.0, 1, |_, p| 5e4 * (p % 3) as f64), GRAIN);
     let best = orders.iter().min_by(|a, b| a.bic.total_cmp(&b.bic)).unwrap();

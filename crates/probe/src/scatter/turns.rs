@@ -7,9 +7,9 @@
 //! x_j = c[((g_j + φ_w) div r) mod k] + e_j,    e_j ~ N(0, s_j² + τ²)
 //! ```
 //!
-//! with g_j the number of its group and φ_w drawn evenly from 0..rk. Since all places of a level share its centre,
-//! this tells bands apart whose distance is far below the error of a single place, where a mixture cannot; a mixture
-//! tells bands in any order. Fitted by expectation and maximisation over the φ, begun from each window by itself.
+//! with g_j the number of its group and φ_w drawn evenly from 0..rk. Since all places of a level share its centre, this
+//! distinguishes bands whose distance is far below the error of a single place, which a mixture cannot do; a mixture
+//! finds bands in any order. Fitted by expectation and maximisation over the φ, begun from each window by itself.
 
 use super::mixture::{Datum, Fit, Shape};
 

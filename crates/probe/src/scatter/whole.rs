@@ -6,14 +6,14 @@ use super::evidence::Zone;
 use super::mixture::Datum;
 use super::spots::median_of;
 
-/// A zone holds at least so many places: a few slow ones are no zone.
+/// Least number of places in a zone: a few slow ones are not a zone.
 const PLACES_MIN: usize = 8;
 
-/// Its mean differs by so many standard errors, and by this share of a read's time.
+/// Its mean differs by this many standard errors, and by this share of a read's time.
 const ERRORS: f64 = 6.0;
 const SHIFT_MIN: f64 = 0.01;
 
-/// More zones than this are no zones: levels differ all over.
+/// If there are more zones than this, none is reported: levels differ all over.
 const ZONES_MAX: usize = 6;
 
 /// Zones whose mean differs from the rest, by offset. `to` is one beyond the last byte of the region.
@@ -66,7 +66,7 @@ fn rest_of(segments: &[Segment]) -> f64 {
     median_of(&mut means)
 }
 
-/// Levels with the few that lie far out brought to the edge of the others: one spike is no zone.
+/// Levels with the few far outliers moved to the edge of the others: one spike is not a zone.
 fn trimmed(data: &[Datum]) -> Vec<f64> {
     let levels: Vec<f64> = data.iter().map(|datum| datum.level.mean).collect();
     let Some(fences) = stats::tukey_fences(&levels) else { return levels };

@@ -12,7 +12,7 @@ const ODDS: f64 = 8.0;
 const SHIFT_NS: f64 = 2_500.0;
 const SHIFT_MIN: f64 = 0.0015;
 
-/// Few are one in so many.
+/// [`throughout`] leaves out one place in this many.
 const FEW: usize = 8;
 
 /// A shift of the mean that is less than this many of its standard errors may be chance.
@@ -23,7 +23,7 @@ const ERRORS: f64 = 3.0;
 pub(super) enum Beginning {
     /// It is unlike the rest.
     Zone(Box<Other>),
-    /// It is like the rest, as far as ns tell: a shift of the mean would be less than this.
+    /// It is like the rest, within the noise: a shift of the mean would be less than this, ns.
     Same(f64),
     /// Not decided. True when more reads of the same places can change that.
     Open(bool),
@@ -40,8 +40,8 @@ pub(super) struct Other {
     pub(super) confidence: f64,
 }
 
-/// Compares the beginning with the rest of which `judged` tells; `base` is the time of a read, ns;
-/// `groups_known` when each place is a group of pages.
+/// Compares the beginning with the rest, which `judged` describes; `base` is the time of a read, ns; `groups_known`
+/// when each place is a group of pages.
 pub(super) fn compare(
     beginning: &[Datum],
     judged: &Judged,
@@ -87,8 +87,8 @@ fn shift_min(base: f64) -> f64 {
     SHIFT_NS.min(DISTANCE_MIN * base).max(SHIFT_MIN * base)
 }
 
-/// True when a description of its own is likelier without those places too that are least like the rest: a few odd
-/// places are no zone.
+/// True when a description of its own is likelier even without the places that are least like the rest: a few odd
+/// places are not a zone.
 fn throughout(beginning: &[Datum], zone: &Profile, rest: &Profile) -> bool {
     let odds = |datum: &Datum| {
         let place = std::slice::from_ref(datum);
