@@ -121,7 +121,7 @@ fn what_a_card_keeps_in_memory_changes_nothing() {
     assert!(!outcome.evidence.conditions.has_read_cache());
 }
 
-// Breaks when a drive that was never written is said to have an answer, or its user is not told why it may have none.
+// Breaks when a drive that was never written gets an answer, or the report does not say why it may have none.
 #[test]
 fn what_was_never_written_shows_nothing() {
     let (outcome, _) = run("sim:usb-8m?state=fresh", 1);

@@ -36,8 +36,8 @@ fn values(judgement: &Judgement) -> [Option<u64>; 3] {
     values.try_into().unwrap()
 }
 
-// Breaks when a table that its author and everybody since read one way is read another way, or when one that nobody
-// can read is given a number.
+// Breaks when a table is read in another way than its author and all later readers read it, or when one that cannot be
+// read gets a number.
 #[test]
 fn published_tables_say_what_their_readers_say() {
     let Some(texts) = beside(CASES, "align-") else { return };

@@ -72,7 +72,7 @@ fn a_drive_that_fails_beyond_its_end_is_told_to_the_byte() {
     assert!(found.reason.contains("damaged or a fake: I/O fails"), "{found:?}");
 }
 
-// Breaks when a small card gets no answer: it is written as a whole, and that is told with its confidence.
+// Breaks when a small card gets no answer: it is written as a whole, and the answer has a confidence.
 #[test]
 fn a_small_card_is_written_as_a_whole() {
     let (found, evidence) = asked("sim:usb-8m?capacity=64MiB");
@@ -237,7 +237,7 @@ fn what_was_there_is_put_back() {
     }
 }
 
-/// Wants to stop, as Ctrl-C does, when so many scripts were done.
+/// Wants to stop, as Ctrl-C does, after `after` scripts.
 struct Impatient<'a> {
     cancel: &'a AtomicBool,
     after: AtomicU64,

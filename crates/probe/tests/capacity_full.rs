@@ -8,7 +8,7 @@ use drivescope_probe::chain::{self, Around, Done, Earlier};
 use drivescope_probe::{Body, Keeper, Plan, Task, Verdict, plan};
 use engine::{Sample, TargetBench};
 
-/// Keeps what is recorded, and stops the run after so many parts.
+/// Keeps what is recorded, and stops the run after `stop_after` parts.
 struct Recorder<'a> {
     done: Vec<Done>,
     stop_after: usize,

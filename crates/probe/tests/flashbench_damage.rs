@@ -241,7 +241,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    // Breaks when bytes that are no text at all make the reader panic.
+    // Breaks when bytes that are not text make the reader panic.
     #[test]
     fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
         let _ = check("bytes", &bytes);

@@ -133,7 +133,7 @@ fn options_may_be_joined_cut_and_anywhere() {
     assert_eq!(all.writes().unwrap().tests, [Test::FindFat, Test::OpenAu, Test::Program]);
 }
 
-// Breaks when what flashbench takes for 0, cuts or reads past its arrays is not told to the user.
+// Breaks when the user gets no error for what flashbench takes for 0, cuts or reads past its arrays.
 #[test]
 fn what_cannot_be_is_refused_with_the_option() {
     for (line, words) in [
@@ -195,7 +195,7 @@ fn erase_blocks_take_turns_as_in_flashbench() {
     assert_eq!(places, [72, 76, 70, 74, 79, 75, 69, 66, 65, 78, 71, 67, 73, 68, 77, 64]);
 }
 
-// Breaks when the safety gate is told less than what is written, or another place.
+// Breaks when the safety gate gets less than what is written, or another place.
 #[test]
 fn what_will_be_written_is_told_before() {
     for line in

@@ -176,7 +176,7 @@ fn every_layout_gives_the_same_table() {
     }
 }
 
-// Breaks when commas of other countries are misread: 1,08 is not 108, and nobody knows what 1,080 is.
+// Breaks when commas of other countries are misread: 1,08 is not 108, and 1,080 is ambiguous.
 #[test]
 fn a_comma_is_a_point_where_it_can_be_nothing_else() {
     let commas = one(README.replace('.', ",").as_bytes());
@@ -315,7 +315,7 @@ fn a_repetition_is_left_out() {
     let kinds: Vec<_> = parsed.notes.iter().map(|note| &note.kind).collect();
     let line = |line| NoteKind::RepeatLeftOut { line };
     assert_eq!(kinds, [&line(9), &line(17)]);
-    // Another run of the same test is no repetition.
+    // Another run of the same test is not a repetition.
     let other = README.replace("724", "725").replace("741", "742").replace("745", "746");
     let other = other.replace("785", "786").replace("787", "788");
     assert_eq!(parse("a", format!("{README}{other}").as_bytes()).unwrap().len(), 2);

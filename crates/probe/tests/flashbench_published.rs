@@ -1,4 +1,4 @@
-//! Every table that others published and that is kept beside the repository, and the articles they stand in.
+//! All published tables that are kept beside the repository, and the articles that contain them.
 
 use crate::common::{CASES, SOURCES, beside};
 use drivescope_probe::flashbench::{
@@ -92,7 +92,7 @@ fn the_readme_is_read() {
     assert_eq!(rates(open_au(three)), [7750.0, 5030.0, 3240.0, 1760.0, 912.0]);
 }
 
-// Breaks when files of one device are not told apart by what stands in them.
+// Breaks when the contents of files do not distinguish tables of one device.
 #[test]
 fn tables_of_one_device_from_several_files() {
     let Some(texts) = beside(CASES, "openau-kingston4g-") else { return };
@@ -166,7 +166,7 @@ fn published_tables_give_the_values_of_their_authors() {
     assert_eq!(values(&said(&["align-issue9"]).unwrap()), []);
 }
 
-/// Files whose tables are whole, by what their names begin with; others may come to stand beside them.
+/// Files whose tables are whole, by the beginnings of their names; others may be added beside them.
 const WHOLE: [&str; 8] = [
     "align-issue9-intel600p.",
     "align-kingston4g-sa04g.",

@@ -1,4 +1,4 @@
-//! Tables of rates, of places, and what is told around them.
+//! Tables of rates and of places, and the information around them.
 
 use drivescope_probe::flashbench::{
     FindFatTable, NoteKind, OpenAuTable, OtherKind, ParseError, Parsed, Scatter, Source,
@@ -63,7 +63,7 @@ fn what_a_command_line_tells() {
     for command in random {
         assert_eq!(told(command), (Some(3), Some(true), e, b), "{command}");
     }
-    // Variables of a script tell nothing, and are not the default either.
+    // Variables of a script give no value, and are not the default either.
     let script = "flashbench -O --erasesize=$ERASE --blocksize=$BLOCK --open-au-nr=$NR /dev/sdb";
     assert_eq!(told(script), (None, Some(false), None, None));
     // Not given: flashbench's own defaults, where the rows do not speak against them.
@@ -71,7 +71,7 @@ fn what_a_command_line_tells() {
     let other = all(&format!("flashbench -O /dev/sdb\n{}", FAST.replace("4MiB", "8MiB")));
     assert_eq!(open_au(&other[0]).erase_block, None);
     assert_eq!(open_au(&other[0]).nr_from, Some(Source::Default));
-    // A command of another test tells nothing of this one.
+    // A command of another test says nothing about this one.
     assert_eq!(told("flashbench -a -b 1024 /dev/sdb"), (None, None, None, None));
 }
 
@@ -109,7 +109,7 @@ fn what_headlines_and_names_tell() {
     assert_eq!(told("x/card-lin-nr3.txt", ""), (Some(3), name, Some(false)));
     assert_eq!(told("card_random_nr-2.log", ""), (Some(2), name, Some(true)));
     assert_eq!(told("nr.txt", ""), (None, None, None));
-    // The command's word counts, and the difference is told.
+    // The command's number counts, and the difference is noted.
     let both = all(&format!("# nr=4\n$ flashbench -O --open-au-nr=3 x\n{FAST}"));
     assert_eq!(open_au(&both[0]).nr, Some(3));
     assert_eq!(both[0].notes[0].kind, NoteKind::NumbersDiffer { command: 3, heading: 4 });
@@ -283,7 +283,7 @@ fn damage_inside_a_table_of_rates_is_refused() {
     assert!(error.starts_with("a.txt:2: expected as many rates as in the first row"), "{error}");
 }
 
-// Breaks when several tests of one command are not told apart.
+// Breaks when several tests of one command are not distinguished.
 #[test]
 fn one_command_may_print_several_tables() {
     let text = "\

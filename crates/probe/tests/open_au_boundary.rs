@@ -15,7 +15,7 @@ fn truths(truth: &sim::Truth) -> [Option<u64>; 2] {
     [truth.erase_block_bytes.map(|n| n.0), page.map(|(page, planes)| page.0 * u64::from(planes))]
 }
 
-// Breaks when writes no longer tell what reads cannot: one drawn card in ten reads the same everywhere.
+// Breaks when writes no longer find what reads cannot: one drawn card in ten reads the same everywhere.
 #[test]
 fn cards_whose_reads_show_nothing() {
     let mut scores = [Score::default(); 2];

@@ -147,7 +147,7 @@ fn a_log_for_small_writes_does_not_hide_the_cliff() {
     assert_eq!(value(&[table(5, 4 * MIB, &fast), table(6, 4 * MIB, &slow)]), Some(5));
 }
 
-// Breaks when slower by a share is taken for slower by a time: planes in turn are no cliff.
+// Breaks when slower by a share is taken for slower by a time: planes in turn are not a cliff.
 #[test]
 fn slower_in_proportion_is_no_cliff() {
     let one = [8.8, 8.8, 8.7, 8.6, 8.3, 7.8, 7.0].map(|r| r * M);

@@ -66,7 +66,7 @@ fn zones_of_any_length() {
     }
 }
 
-// Breaks when three bands pass for two, or when it is not told where they appear.
+// Breaks when three bands pass for two, or when the report does not say where they appear.
 #[test]
 fn a_stick_with_three_bands() {
     let outcome = scatter("sim:usb-tlc", &group(16 << 10));

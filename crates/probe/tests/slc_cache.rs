@@ -40,7 +40,7 @@ fn a_log_for_small_writes_is_measured_to_the_byte() {
 }
 
 // Breaks when a write that takes a whole page is counted as what the host sent: a log that takes writes of 4 KiB, each
-// to a page of 16, would be told at a quarter of its size.
+// to a page of 16, would be reported at a quarter of its size.
 #[test]
 fn without_the_page_a_log_of_short_writes_has_no_size() {
     let spec = "sim:card-3m?log.write_bytes_max=4096";

@@ -55,7 +55,7 @@ fn application_classes_follow_from_random_accesses() {
     assert!(evidence.not_kept.iter().any(|text| text.contains("command queue")));
 }
 
-// Breaks when nobody names the allocation unit and it is not found, or a usual one passes for what was found.
+// Breaks when the allocation unit is not given and not found, or a usual one passes for what was found.
 #[test]
 fn the_allocation_unit_is_found() {
     let evidence = asked("sim:usb-8m", None);

@@ -44,7 +44,8 @@ fn a_drive_that_writes_through_has_none() {
     assert_eq!(found.value, None, "{found:?}");
 }
 
-// Breaks when a cache of single-bit cells is told as memory: it too takes a burst, and has room again after a pause.
+// Breaks when a cache of single-bit cells is reported as memory: it too takes a burst, and has room again after a
+// pause.
 #[test]
 fn no_range_of_a_drawn_drive_misses_its_memory() {
     let mut told = 0;

@@ -146,7 +146,7 @@ impl<'d, 'a> Asker<'d, 'a> {
     fn affords(&self, stage: &Stage, pace: f64) -> bool {
         let bytes = stage.writes(self.options);
         let copies = if self.options.keeps { 2 } else { 1 };
-        // Writes in order are no slower than those at random places, of which there are fewer now.
+        // Writes in order are at least as fast as those at random places, and there are fewer of the latter now.
         pace * bytes as f64 <= self.desk.time_left().0 as f64
             && copies * bytes <= self.desk.writes_left().0
             && (!self.options.keeps || bytes <= self.memory())

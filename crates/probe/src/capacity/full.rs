@@ -164,7 +164,7 @@ fn join(ranges: &mut Vec<(u64, u64)>, (offset, len): (u64, u64)) {
 /// Writes a part, or reads it back.
 ///
 /// # Errors
-/// [`Halt`]. I/Os that fail are no error: their places are bad.
+/// [`Halt`]. I/Os that fail are not an error: their places are bad.
 pub fn probe(desk: &mut Desk<'_>, part: &Part) -> Result<Evidence, Halt> {
     if !desk.may_write() {
         return Err(Halt::NoConsent);

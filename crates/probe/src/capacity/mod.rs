@@ -52,7 +52,7 @@ pub fn kept_most(capacity: Bytes, unit: Bytes, options: &Options) -> Bytes {
 /// Asks the drive.
 ///
 /// # Errors
-/// [`Halt`] that is no limit. What was overwritten was put back before this returns, with [`Options::keeps`].
+/// Any [`Halt`] except a limit. What was overwritten was put back before this returns, with [`Options::keeps`].
 pub fn probe(desk: &mut Desk<'_>, _: &Known, options: &Options) -> Result<Outcome<Evidence>, Halt> {
     let mut evidence = Evidence {
         claimed_bytes: desk.info().capacity_bytes.0,

@@ -27,7 +27,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Places to be sampled: so many good ones in a row would come of so many bad ones with no more than the stated
+    /// Number of places to sample: with the given share of bad places, all of them would be good with at most the given
     /// probability, `(1 - bad_share)^n <= error`.
     pub fn samples(&self) -> u64 {
         let (bad, error) = (self.bad_share.clamp(1e-4, 0.5), self.error.clamp(1e-9, 0.5));

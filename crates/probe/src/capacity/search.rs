@@ -26,7 +26,7 @@ impl Asker<'_, '_> {
         if evidence.samples.iter().any(|place| place.good && place.offset_bytes >= lost) {
             return Ok(false);
         }
-        // Nobody knows which part of a request failed.
+        // It is not known which part of a request failed.
         if evidence.kept_late() == 0 || evidence.failed > 0 {
             return Ok(evidence.kept_late() == 0);
         }

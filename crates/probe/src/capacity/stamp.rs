@@ -1,4 +1,4 @@
-//! Stamps: sectors that say where they were written, so that one that is read elsewhere tells of what place it is.
+//! Stamps: sectors that contain their own address, so that one that is read elsewhere shows where it was written.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -17,8 +17,8 @@ const TOGETHER: usize = 8;
 const ALONE: u64 = 64 << 10;
 /// Groups of one script: what they deliver is in memory at once.
 const GROUPS: usize = 8;
-/// So many neighbouring requests that fail one after the other stand for the rest of their place: each may take the
-/// drive and the kernel seconds.
+/// After this many failures of neighbouring requests in a row, the rest of their place counts as failed: each may take
+/// the drive and the kernel seconds.
 pub(super) const FAILURES: u32 = 16;
 
 const READ: (Op, usize) = (Op::Read, TOGETHER);
@@ -65,7 +65,7 @@ impl Trial {
     /// Goes through it. What was overwritten is put back before this returns, whatever happens.
     ///
     /// # Errors
-    /// [`Halt`]; an I/O that fails while stamps are written or read back is no error, and shows as a lost place.
+    /// [`Halt`]; an I/O that fails while stamps are written or read back is not an error, and shows as a lost place.
     pub fn run(&self, desk: &mut Desk<'_>, salt: u64) -> Result<Shown, Halt> {
         if !self.keeps {
             return self.ask(desk, salt);
@@ -142,7 +142,7 @@ impl Trial {
             shown.look(stamps, offset, data, true);
         })?;
         shown.fail(failed);
-        // Addresses that fail are no other names of those that do not.
+        // Addresses that fail are not aliases of those that do not.
         if shown.failed.len() < FAILURES as usize {
             let looked_at = &self.looked_at;
             each(desk, "look for stamps", READ, looked_at, &content, &mut |offset, data| {

@@ -30,7 +30,7 @@ pub struct Row {
 /// Writes to the first erase blocks, one after the other, by size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// Size of an erase block, in bytes: the distance of columns. Zero when nobody told: then no value is found.
+    /// Size of an erase block, in bytes: the distance of columns. Zero if it is not known: then no value is found.
     pub erase_block_bytes: u64,
     /// The lines, in any order.
     pub rows: Vec<Row>,
@@ -73,7 +73,7 @@ pub fn infer(table: &Table) -> Finding {
     )
 }
 
-/// A zone of so many columns, when what follows is plain.
+/// A zone of `zone` columns, when what follows is plain.
 fn found(table: &Table, zone: usize, speeds: &[Speed]) -> Finding {
     let (unit, behind) = (table.erase_block_bytes, &speeds[zone..]);
     if behind.len() < 2 || !behind.iter().all(Speed::alike) || unit == 0 {
@@ -91,7 +91,7 @@ fn found(table: &Table, zone: usize, speeds: &[Speed]) -> Finding {
         behind.len()
     );
     let bytes = zone as u64 * unit;
-    // Of a single column nobody can tell whether the zone fills it.
+    // With a single column it is not known whether the zone fills it.
     let confidence = if zone > 1 { 0.9 } else { 0.8 };
     Finding::found(Name::FatZone, bytes, confidence, reason).between(bytes - unit + 1, bytes)
 }

@@ -36,7 +36,7 @@ pub struct Evidence {
 /// Finds where the zone at the beginning ends, by writing to it.
 ///
 /// # Errors
-/// A [`Halt`] that is no limit.
+/// Any [`Halt`] except a limit.
 pub fn probe(desk: &mut Desk<'_>, known: &Known) -> Result<Outcome<Evidence>, Halt> {
     let before = desk.spent();
     let mut evidence = Evidence::default();

@@ -55,7 +55,7 @@ impl<'a> Asker<'a> {
         let (Some(within), Some(beyond)) = (within, beyond) else { return Ok(false) };
         self.levels = Some((within, beyond));
         let (rise, error) = beyond.over(&within);
-        // It may be less: what planes one by one cost goes where a block is opened anew.
+        // It may be less: where a block is opened again, the cost of planes one by one disappears.
         Ok(rise.abs() > (8.0 * error).max(0.05 * within.alone_ns))
     }
 

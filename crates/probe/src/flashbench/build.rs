@@ -67,8 +67,8 @@ impl<T> Series<T> {
         Series { rows: Vec::new(), broken: None, stopped: false }
     }
 
-    /// Refuses another row behind one that could not be read, for that was not the end of the table and nobody knows
-    /// what was in it; and more rows than a table has.
+    /// Refuses another row behind one that could not be read, because that was not the end of the table and its
+    /// contents are not known; and more rows than a table has.
     pub(super) fn may_go_on(&self, file: &str, most: usize) -> Result<(), ParseError> {
         match &self.broken {
             Some(broken) => Err(broken.refused(file)),

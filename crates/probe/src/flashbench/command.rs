@@ -34,7 +34,7 @@ pub(super) enum Given {
     /// Not given: the default holds.
     #[default]
     Absent,
-    /// Given, but as a variable or otherwise without telling its value.
+    /// Given, but as a variable or otherwise without a value that can be read.
     Unknown,
     Value(u64),
 }
@@ -82,7 +82,7 @@ const OPTIONS: [(&str, char, bool); 18] = [
     ("erasesize", 'e', true),
 ];
 
-/// Letters that stand for no short option of flashbench, but for a long one in [`OPTIONS`].
+/// Letters that are not a short option of flashbench, but represent a long one in [`OPTIONS`].
 const LONG_ONLY: [char; 3] = ['S', 'N', '\0'];
 
 /// Reads a command line, if `line` holds one: the name of the program, with options behind it.
@@ -289,7 +289,7 @@ impl Sum<'_> {
     fn atom(&mut self) -> Option<u64> {
         if self.takes("(") {
             self.depth += 1;
-            // Nobody types more, and the stack is finite.
+            // People do not type more, and the stack is finite.
             let value = if self.depth <= 8 { self.shifts() } else { None };
             return value.filter(|_| self.takes(")"));
         }
@@ -345,8 +345,8 @@ pub(super) fn nr(value: u64) -> Option<u32> {
     u32::try_from(value).ok().filter(|_| (1..=NR_MAX).contains(&value))
 }
 
-/// The number behind `key`, which begins a word, and an equals sign: `nr=3`, `AU = 3`. None when a line has several
-/// that differ: "nr=3 good, nr=4 slow" tells of no table.
+/// The number behind `key`, which begins a word, and an equals sign: `nr=3`, `AU = 3`. `None` when a line has several
+/// that differ: "nr=3 good, nr=4 slow" does not describe a table.
 fn keyed(line: &str, key: &str) -> Option<u64> {
     let mut values = line.match_indices(key).filter_map(|(at, _)| {
         let before = line[..at].chars().next_back();

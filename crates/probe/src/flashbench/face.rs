@@ -7,7 +7,7 @@
 //! - Nothing wraps around at the end of the device: `-a` takes other boundaries of the same alignment, and says so; other
 //!   tests refuse.
 //! - The clock is the drive's own, monotonic; the read of nothing that flashbench times after each access is not made.
-//! - Erase blocks that are no power of two times the block size have rows too: halves, down to the block size.
+//! - Erase blocks that are not a power of two times the block size have rows too: halves, down to the block size.
 //! - `-i` without `--interval-order` reads 12 sizes instead of none.
 //!
 //! Writes are durable before they complete, as flashbench's are (`O_SYNC`), and hold its constant bytes: a drive that
@@ -76,12 +76,12 @@ pub struct Done {
 
 /// Runs the tests that `options` ask for, in flashbench's order; `each` is given every row as soon as it is known.
 ///
-/// Offsets count from the beginning of the desk's region. Destructive tests ask nobody: [`Options::writes`] tells
-/// beforehand.
+/// Offsets count from the beginning of the desk's region. Destructive tests do not ask for confirmation:
+/// [`Options::writes`] lists them beforehand.
 ///
 /// # Errors
 /// [`FaceError`]. What does not fit the device is refused before anything is issued; rows given before another error
-/// stand.
+/// remain valid.
 pub fn run(
     desk: &mut Desk<'_>,
     options: &Options,

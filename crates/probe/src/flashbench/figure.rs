@@ -1,6 +1,6 @@
 //! Numbers with their units, and how exact they are as printed.
 
-/// A number as it stands in a text.
+/// A number as printed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Number {
     /// Its digits, without sign and point.
@@ -12,7 +12,7 @@ pub(super) struct Number {
     pub last_place: i32,
     /// True for `1e+03`.
     pub exponent: bool,
-    /// True when a comma stands for the point.
+    /// True when its decimal point is a comma.
     pub comma: bool,
 }
 
@@ -94,7 +94,7 @@ impl Number {
         }
         let mut place = leading_place(self.value()) - (significant - 1);
         if self.exponent {
-            // `1e+03` stands for what was rounded up to it.
+            // `1e+03` is also printed for values that were rounded up to it.
             place -= 1;
         }
         10f64.powi(place.min(self.last_place) + power)
@@ -129,11 +129,11 @@ impl TimeUnit {
     }
 }
 
-/// A time as it stands in a text.
+/// A time as printed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Time {
     pub number: Number,
-    /// `None`: it has none, or what is left of it does not tell.
+    /// `None` if it has none, or if the rest of it does not show which.
     pub unit: Option<TimeUnit>,
     /// True when its end is missing.
     pub cut: bool,

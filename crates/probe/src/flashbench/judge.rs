@@ -44,7 +44,7 @@ fn zoned(table: &FindFatTable, erase_block: Option<u64>) -> Finding {
     fat::infer(&fat::Table { erase_block_bytes, rows: rows.collect() })
 }
 
-/// Nobody tells how long the reads were: at least as long as the places are apart.
+/// The length of the reads is not known: at least the distance of the places.
 fn scattered(table: &Scatter) -> Vec<Finding> {
     let offsets = table.points.windows(2).map(|pair| pair[1].offset_bytes - pair[0].offset_bytes);
     let len = offsets.filter(|apart| *apart > 0).min().unwrap_or(0);
@@ -73,7 +73,7 @@ fn open(tables: &[Table]) -> Vec<Finding> {
     asked.map(|order| open_au::infer_order(&timed, order)).collect()
 }
 
-/// A table of rates as one of times. One that does not tell its order is taken as flashbench's default, linear.
+/// A table of rates as one of times. A table without an order is taken as flashbench's default, linear.
 fn timed(table: &OpenAuTable) -> Option<open_au::Table> {
     let rows = table.rows.iter().filter(|row| row.rate.bytes_per_s > 0.0).map(|row| {
         let ns_per_io = row.len_bytes as f64 * 1e9 / row.rate.bytes_per_s;

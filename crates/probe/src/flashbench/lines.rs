@@ -111,7 +111,7 @@ fn printable(raw: &str) -> Cow<'_, str> {
                 signs.by_ref().find(|c| ('@'..='~').contains(c));
             }
             '\u{1b}' => {}
-            // Old line ends stand inside what is a line here.
+            // Old line ends are inside what is a line here.
             '\r' => out.push(' '),
             _ if invisible(sign) => {}
             _ => out.push(sign),

@@ -7,7 +7,7 @@ use super::figure::{Time, TimeUnit};
 use super::note::NoteKind;
 use super::rows::RawAlign;
 
-/// Gives every figure that was printed in microseconds, and lost the sign, its unit back. Tells what was done.
+/// Gives every figure that was printed in microseconds, and lost the sign, its unit back. Returns a note.
 pub(super) fn settle(rows: &mut [RawAlign]) -> Option<NoteKind> {
     let has_sign = rows.iter().flat_map(figures).any(|time| time.unit == Some(TimeUnit::Us));
     let count: u32 = rows.iter_mut().map(|row| settle_row(row, has_sign)).sum();

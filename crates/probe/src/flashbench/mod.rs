@@ -1,9 +1,9 @@
 //! Tables that flashbench printed, read back from wherever people put them: its own output, files with notes in
 //! front, mailing lists, forums, articles.
 //!
-//! [`parse`] reads one text, [`parse_all`] several of one device. What the text tells of a table (number of open
-//! units, sizes, order) comes with it, and so does whatever had to be left out or mended, as [`Note`]s. A figure
-//! that cannot be told for sure is never guessed: its row is left out with a note, or the text is refused.
+//! [`parse`] reads one text, [`parse_all`] several of one device. They return what the text says about a table (number
+//! of open units, sizes, order), and what they left out or mended as [`Note`]s. A figure that is not certain is never
+//! guessed: its row is left out with a note, or the text is refused.
 //!
 //! Formats, from flashbench's source (github.com/bradfa/flashbench, `flashbench.c` and `vm.c`): times are whole
 //! nanoseconds below 1,000, then `%.3g` in µs and ms, `%.4g` in s; rates `%.3g` in powers of 1,000; sizes in powers

@@ -26,12 +26,12 @@ pub enum NoteKind {
     },
     /// The last figure of a row is cut short, and was read all the same.
     DiffUnitCut {
-        /// As it stands there.
+        /// As printed.
         text: String,
     },
     /// The last figure of a row is cut short or missing, and was computed from the others.
     DiffComputed {
-        /// As it stands there.
+        /// As printed.
         text: String,
     },
     /// The last figure of a row is not what the other three make.
@@ -64,7 +64,7 @@ pub enum NoteKind {
         /// The first row's size.
         first_bytes: u64,
     },
-    /// Comment and command tell different numbers of units; the command's was taken.
+    /// Comment and command give different numbers of units; the command's was taken.
     NumbersDiffer {
         /// The command's.
         command: u32,

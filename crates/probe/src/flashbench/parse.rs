@@ -8,8 +8,8 @@ use super::tables::{Parsed, Source, Table};
 
 pub use super::error::{ParseError, TEXT_BYTES_MAX};
 
-/// All tables in a text, in their order. `name` is that of its file: it stands in errors, and may tell how many units
-/// were open (`card-nr3.txt`).
+/// All tables in a text, in their order. `name` is that of its file: errors contain it, and it may give the number of
+/// open units (`card-nr3.txt`).
 ///
 /// # Errors
 /// When there is no table, when a row that is not the last of its table cannot be read, or when the text is too long.
@@ -29,8 +29,8 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Vec<Parsed>, ParseError> {
     Ok(tables)
 }
 
-/// All tables of several texts about one device, in the order given. Tables of `--open-au` of which nothing tells how
-/// many units were open are numbered from 1 in that order, when it is so of all of them and there are at least two.
+/// All tables of several texts about one device, in the order given. Tables of `--open-au` without a number of open
+/// units are numbered from 1 in that order, if none has one and there are at least two.
 ///
 /// # Errors
 /// As [`parse`], for the first text that is refused.
@@ -45,7 +45,7 @@ pub fn parse_all<'a>(
     Ok(tables)
 }
 
-/// A file's name may tell of the one table of `--open-au` in it.
+/// A file's name may describe the one table of `--open-au` in it.
 fn by_file_name(name: &str, tables: &mut [Parsed]) {
     let (nr, random) = command::file_name(name);
     let mut open = tables.iter_mut().filter_map(|parsed| match &mut parsed.table {
@@ -81,8 +81,7 @@ fn by_order(tables: &mut [Parsed]) {
 /// Rows that make a repetition certain; fewer may be alike by chance.
 const REPEATED_ROWS_MIN: usize = 3;
 
-/// Answers in mailing lists quote tables. One all of whose rows stand in an earlier table is left out, with a note
-/// there.
+/// Answers in mailing lists quote tables. A table whose rows are all in an earlier one is left out, with a note there.
 fn leave_out_repeats(tables: &mut Vec<Parsed>) {
     let mut kept: Vec<Parsed> = Vec::new();
     for parsed in tables.drain(..) {

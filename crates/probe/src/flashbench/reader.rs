@@ -16,7 +16,7 @@ const ROWS_MAX: usize = 256;
 /// Most tables of a text.
 const TABLES_MAX: usize = 1024;
 
-/// As much of a line as may tell anything beside rows.
+/// As much of a line as may contain anything but rows.
 const WORDS_BYTES_MAX: usize = 4096;
 
 /// As much of a row as may be broken over lines.
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
         self.words(text)
     }
 
-    /// Takes what is no row: a command, a comment, or what somebody writes.
+    /// Takes a line that is not a row: a command, a comment or a person's words.
     fn words(&mut self, text: &str) -> Result<(), ParseError> {
         let text = clip(text.trim(), WORDS_BYTES_MAX);
         if text.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::figure::{self, Time};
 
-/// A row of `--align` as it stands in a text.
+/// A row of `--align` as printed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RawAlign {
     pub line: u32,
@@ -129,7 +129,7 @@ pub(super) struct RatesFound {
     pub broken: Option<(u64, String)>,
 }
 
-/// As few rows as a line must have for them to be a table whose lines were joined, when other words stand beside them.
+/// Least number of rows that make a line with other words a table whose lines were joined.
 const JOINED_ROWS_MIN: usize = 3;
 
 /// Finds rows of rates. A line of rows alone may have one; in a line with other words they must be a series of halves.

@@ -95,7 +95,7 @@ pub struct AlignTable {
 pub struct AlignRow {
     /// The boundaries are multiples of this, and (but in the first row) not of twice this. Not 0.
     pub align_bytes: u64,
-    /// Mean time of reads that end at the boundary, in nanoseconds; 0 stands for reads that failed.
+    /// Mean time of reads that end at the boundary, in nanoseconds; 0 means reads that failed.
     pub pre_ns: f64,
     /// Mean time of reads that lie across it.
     pub on_ns: f64,
@@ -185,7 +185,7 @@ pub struct OpenAuTable {
     pub rows: Vec<OpenAuRow>,
     /// The row that ends the text without being whole.
     pub cut: Option<Cut>,
-    /// True when `^C` stands behind the rows: somebody stopped the run.
+    /// True when `^C` follows the rows: somebody stopped the run.
     pub stopped: bool,
 }
 

@@ -27,8 +27,8 @@ const EVEN: u64 = 384 * KIB;
 const MOST: u64 = 64 * MIB;
 /// Bytes left out at the beginning, where a zone for file allocation tables may be.
 const SKIP: u64 = 64 * MIB;
-/// A class has no boundaries when so many more of its places say so, and has them when so many more do. An erase that
-/// falls on the third write looks like a boundary, and nothing that happens by chance looks like none.
+/// A class has no boundaries when votes against lead by this many, and has them when votes for lead by this many. An
+/// erase that falls on the third write looks like a boundary, and nothing that happens by chance looks like none.
 const LEADS: (i32, i32) = (-5, 8);
 /// Places asked of one class at most.
 const VOTES_MAX: u64 = 33;
@@ -93,7 +93,7 @@ struct Crossing {
 /// that was asked for.
 ///
 /// # Errors
-/// A [`Halt`] that is no limit.
+/// Any [`Halt`] except a limit.
 pub fn boundary(desk: &mut Desk<'_>, known: &Known) -> Result<Outcome<BoundaryEvidence>, Halt> {
     let before = desk.spent();
     let mut evidence = BoundaryEvidence::default();
@@ -243,7 +243,7 @@ impl<'a, 'b> Asker<'a, 'b> {
         (span / FAR).clamp(2 * OPENINGS as u64, OPEN_MAX).min(span / (4 * MIB))
     }
 
-    /// Opens the next place of those far apart. Two writes, lest one of the smallest blocks be complete.
+    /// Opens the next place of those far apart. Two writes, so that they do not complete even the smallest block.
     fn open_next(&mut self) -> Result<Crossing, Halt> {
         let count = self.far_apart().max(1);
         let step = (self.end - self.from) / count / MIB * MIB;
@@ -327,8 +327,8 @@ impl<'a, 'b> Asker<'a, 'b> {
     /// Writes in order across `place`.
     fn cross(&mut self, part: &str, place: u64) -> Result<Crossing, Halt> {
         let len = self.len;
-        // Some writes beyond, a number drawn each time: what comes once in so many bytes, as erases may, must not fall
-        // on the same write of each crossing.
+        // Some writes beyond, a number drawn each time: events that occur once in a fixed number of bytes, as erases
+        // may, must not fall on the same write of each crossing.
         let beyond = self.rng.below(EXTRA + 1);
         let mut places: Vec<(u64, u64)> =
             [place - 2 * len, place - len, place, place + len].map(|at| (at, len)).to_vec();

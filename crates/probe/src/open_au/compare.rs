@@ -18,12 +18,12 @@ const GOES_ON: f64 = 0.35;
 const STOPS: f64 = 0.15;
 /// No page is larger than this, in bytes.
 pub(super) const PAGES: f64 = 65536.0;
-/// A slight cliff is told from accidents by so many lines in a row, with so great an excess of the last: the more
+/// A slight cliff is distinguished from accidents by this many lines in a row, and this excess of the last: the more
 /// lines, the less.
 const LEVEL: [(usize, f64); 2] = [(4, 0.4), (5, 0.25)];
 /// Their excesses lie within this ratio.
 const EVEN: f64 = 1.6;
-/// Three lines within this ratio and from this share on may be a cliff that is too slight to tell.
+/// Three lines within this ratio and from this share on may be a cliff that is too slight to be sure of.
 const HINT: (f64, f64) = (2.0, 0.04);
 /// So may be the smallest writes by themselves, from this share on.
 const LAST: f64 = 0.1;
@@ -36,10 +36,10 @@ const FAST_RANDOM: f64 = 0.2;
 /// State of one table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum State {
-    /// So many are open without harm.
+    /// This number is open without harm.
     Fast,
-    /// No harm is clear, but there is an excess of so many nanoseconds that may be what a limit costs when it is
-    /// passed now and then. Beside what a merge takes it is seen which it is.
+    /// No harm is clear, but there is an excess of this many nanoseconds, which may be the cost of a limit that is
+    /// passed now and then. A comparison with the cost of a merge decides.
     Slight(f64),
     /// They are too many.
     Cliff(Cliff),
@@ -72,7 +72,7 @@ pub(super) fn compare(profile: &Profile, fast: &Profile, order: Order) -> State 
     if let Some(cliff) = seen.cliff {
         return State::Cliff(cliff);
     }
-    // At random an excess is slight where a limit is passed now and then, and where it is ever: no number is told.
+    // At random an excess is slight whether a limit is passed now and then or always, so it gives no number.
     for (count, least) in LEVEL.into_iter().filter(|_| order == Order::Linear) {
         if let Some(run) = lines.windows(count).find(|run| level(run, EVEN, least)) {
             let (_, ns, share) = run[count - 1];

@@ -1,24 +1,24 @@
 //! Whether what looks like a limit has another cause.
 //!
 //! Two controls. *Reads*: closing a block costs writes alone, and moving a head or looking up a map costs reads too; so
-//! the same places are read in the same turns. *The cost of a merge*: what a count may add was judged beside what its own
-//! writes take, before it was known what a merge takes. Where blocks are no larger than a few writes, some visits go
+//! the same places are read in the same turns. *The cost of a merge*: the time that a count may add was compared with
+//! that of its own writes, before the cost of a merge was known. Where blocks hold only a few writes, some visits go
 //! back past a boundary and some do not, or the part that is copied shrinks with the size, so that merges look like the
-//! cost of planes. So counts that were taken as fast are set beside a merge once one was seen.
+//! cost of planes. So counts that were taken as fast are compared with a merge once one was seen.
 
 use super::search::{End, Search};
 use crate::desk::{Desk, Halt};
 
 /// A visit that reads may take this part of what one that writes takes longer.
 const READS: f64 = 0.5;
-/// A visit of a fast count takes less than this part of a merge longer, with so many standard errors added.
+/// A visit of a fast count takes less than this part of a merge longer, with this many standard errors added.
 const PART: f64 = 0.35;
 const ERRORS: f64 = 3.0;
 
 /// `end` where no other cause was seen. A merge in order takes `merge_ns` longer, where that is known.
 ///
 /// # Errors
-/// A [`Halt`] that is no limit.
+/// Any [`Halt`] except a limit.
 pub(super) fn hold(
     desk: &mut Desk<'_>,
     search: &mut Search<'_>,

@@ -20,7 +20,7 @@ const MIB: u64 = 1 << 20;
 const SAFE: u64 = 48 * MIB;
 /// The least erase block that has places for writes of two sizes.
 const LEAST: u64 = 64 * KIB;
-/// Places in one erase block that are used, at most: more tell no more.
+/// Places in one erase block that are used, at most: more show no more.
 const SLOTS_MAX: u64 = 12;
 /// Bytes left out at the beginning of a drive, where a zone for file allocation tables may be: a place in it would
 /// count as an erase block that is never closed.

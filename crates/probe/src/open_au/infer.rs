@@ -14,7 +14,7 @@ use crate::finding::Finding;
 
 /// A slight excess counts as none below this part of what a merge takes: passing a limit now and then costs more.
 const PASSED: f64 = 0.02;
-/// From this time per write on, some hundred times a page's programming, slow lines tell a cliff by themselves.
+/// From this time per write on, some hundred times a page's programming, slow lines alone show a cliff.
 const MERGE_NS: f64 = 20e6;
 
 /// The count of open erase blocks that `tables` show, in the order of writing of the first of them; tables of the
@@ -76,7 +76,7 @@ fn judge(profile: &Profile, fast: &[Profile], order: Order) -> State {
     }
 }
 
-/// Judges a table that nothing can be compared with. Only the gravest cliff tells itself: a time per write that is
+/// Judges a table that nothing can be compared with. Only the gravest cliff shows by itself: a time per write that is
 /// the same for some sizes, and so long that nothing but copying takes it.
 fn judge_alone(profile: &Profile) -> State {
     let (lines, best) = (profile.lines(), profile.best_rate());

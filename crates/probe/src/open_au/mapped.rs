@@ -1,9 +1,8 @@
 //! Whether a drive maps pages one by one: then any number of erase blocks can be written at once.
 //!
-//! That so many in turn are fast does not show it: more may be open than were tried, or a log takes what would cost
-//! merges. But no log takes everything: on a drive that maps whole blocks, writes all over it come to cost merges
-//! once the log is full. So many times what logs hold are written at random places, twice, and all of that time
-//! counts, not what is usual.
+//! Many fast blocks in turn do not show it: more may be open than were tried, or a log takes what would cost merges.
+//! But no log takes everything: on a drive that maps whole blocks, writes all over it come to cost merges once the log
+//! is full. So more than logs hold is written at random places, twice, and the total time counts, not the usual time.
 
 use crate::desk::{Desk, Halt};
 
@@ -12,7 +11,7 @@ const PASS: u64 = 256 << 20;
 /// Writes of one look, and bytes of a run in order.
 const LOOK: usize = 512;
 const RUN: u64 = 128 << 20;
-/// Writes at random may take so many times as long as in order: all together, and in each look.
+/// Writes at random may take at most this many times as long as in order: all together, and in each look.
 const ALL: f64 = 1.25;
 const EACH: f64 = 1.6;
 /// From here on it is not worth going on.
@@ -22,7 +21,7 @@ const CLEAR: f64 = 3.0;
 /// that was not seen.
 ///
 /// # Errors
-/// A [`Halt`] that is no limit.
+/// Any [`Halt`] except a limit.
 pub(super) fn maps_pages(
     desk: &mut Desk<'_>,
     from: u64,

@@ -27,7 +27,7 @@ pub use page::Shift;
 pub use search::Cell;
 pub use table::{Order, Row, Table};
 
-/// So many in turn as fast as one are no limit that a search may go on for.
+/// Least number of blocks in turn, as fast as one, from which on a drive may have no limit.
 const NO_LIMIT: u32 = 16;
 /// Size of the smaller writes where the page is not known: beyond what cards are known to keep a log for.
 const SMALL: u64 = 32 << 10;
@@ -72,7 +72,7 @@ pub struct Evidence {
 /// Finds how many erase blocks may be open, written in order and at random.
 ///
 /// # Errors
-/// A [`Halt`] that is no limit.
+/// Any [`Halt`] except a limit.
 pub fn probe(
     desk: &mut Desk<'_>,
     known: &Known,
@@ -194,7 +194,7 @@ pub(crate) fn small_write(known: &Known, order: Order) -> u64 {
     match (order, page) {
         (_, Some(page)) => page.clamp(SMALL, 8 * SMALL),
         (Order::Linear, None) => SMALL,
-        // Going back inside a page costs reading it, which is no merge: none of the cards known has larger ones.
+        // Going back inside a page costs reading it, which is not a merge: none of the cards known has larger ones.
         (Order::Random, None) => 2 * SMALL,
     }
 }

@@ -1,4 +1,4 @@
-//! The unit of programming, by writing: a write that begins inside it has to read and program what stands before.
+//! The unit of programming, by writing: a write that begins inside it has to read and program the data before it.
 //!
 //! Writes follow each other in one erase block with gaps, so that none joins the one before, first at even places,
 //! then all moved by some bytes. Moved by less than the unit, each write programs one unit more and reads parts of
@@ -73,7 +73,7 @@ pub(super) fn page(
     let Some(rows) = field.as_ref().and_then(|field| Rows::new(field, unit, USUAL)) else {
         return unknown("the region holds too few erase blocks, or they are too small");
     };
-    // With one row less, what comes once in so many bytes falls on other writes.
+    // With one row less, events that occur once in a fixed number of bytes fall on other writes.
     let fewer = rows.fewer();
     let (page, others) = match search(desk, &rows, shifts)? {
         Searched::Unit(page) => (page, &fewer),

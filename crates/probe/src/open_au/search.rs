@@ -10,7 +10,7 @@ use crate::desk::{Desk, Halt};
 const VISITS_MIN: usize = 12;
 /// Visits of a cell whose answer is not clear.
 const VISITS_MAX: usize = 48;
-/// A change of the excess counts from so many of its standard errors on...
+/// A change of the excess counts from this many of its standard errors on...
 const ERRORS: f64 = 5.0;
 /// ...and from this share of what the writes take alone.
 const SHARE: f64 = 0.05;
@@ -22,7 +22,7 @@ const TURNS: usize = 3;
 const GROSS: f64 = 10.0;
 /// The cells of one kind lie apart from those of the other by this share of their distance.
 const APART: f64 = 0.6;
-/// And by so many standard errors.
+/// And by this many standard errors.
 const CLEAR: f64 = 8.0;
 /// Beyond the limit each visit costs a merge: this share of them does, whatever the drive does beside.
 const MOST: f64 = 0.65;
@@ -30,8 +30,8 @@ const MOST: f64 = 0.65;
 /// then run on into the next block: that is one more in turn, and a drive that closes the oldest then closes others for a
 /// while. In the first round no place has gone so far.
 const FIRST: f64 = 0.9;
-/// A visit that takes so many times longer than its writes alone is a merge whatever the size: no card has so many
-/// planes.
+/// A visit that takes longer by more than this many times its writes alone is a merge whatever the size: no card has
+/// that many planes.
 const PLAIN: f64 = 4.0;
 /// Greatest ratio between the shares that planes one by one add to writes of two sizes; also the most that they add, in
 /// times of the writes themselves.
@@ -80,19 +80,19 @@ pub(crate) enum Step {
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum End {
-    /// So many are open, with so large an excess beyond, as a multiple of its error.
+    /// `open` blocks may be open; the excess beyond is `clear` times its error.
     Limit { open: u32, clear: f64 },
     /// As many as may be open when they are written in order.
     AsInOrder { open: u32, clear: f64 },
-    /// None up to so many.
+    /// No limit up to this number.
     NoLimit { up_to: u32 },
-    /// Reads in turn take longer too, at so many.
+    /// Reads in turn take longer too, at this number.
     ReadsToo { nr: u32 },
-    /// At so many, which were taken as fast, a visit costs a good part of a merge.
+    /// At this number, which was taken as fast, a visit costs a good part of a merge.
     Partly { nr: u32 },
     /// It does not know: between these.
     Unclear { from: u32, to: u32 },
-    /// Ended by a limit of time or bytes after so many were seen to be fast.
+    /// Ended by a limit of time or bytes after this number was seen to be fast.
     Cut { fast: u32 },
 }
 
@@ -125,7 +125,7 @@ impl<'a> Search<'a> {
     /// Goes from one erase block to `nr_max`.
     ///
     /// # Errors
-    /// A [`Halt`] that is no limit.
+    /// Any [`Halt`] except a limit.
     pub(crate) fn run(&mut self, desk: &mut Desk<'_>, nr_max: u32) -> Result<End, Halt> {
         let mut fast = 0;
         match self.climb(desk, nr_max.min(self.field.turns_max()), &mut fast) {
@@ -142,7 +142,7 @@ impl<'a> Search<'a> {
     /// nothing.
     ///
     /// # Errors
-    /// A [`Halt`] that is no limit.
+    /// Any [`Halt`] except a limit.
     pub(crate) fn as_in_order(&mut self, desk: &mut Desk<'_>, end: End) -> Result<End, Halt> {
         let End::AsInOrder { open, .. } = end else { return Ok(end) };
         match self.step(desk, open + 1) {
@@ -156,7 +156,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Time that a visit beyond `end` took longer, in nanoseconds; `None` where `end` is no limit.
+    /// Time that a visit beyond `end` took longer, in nanoseconds; `None` if `end` is not a limit.
     pub(crate) fn merge_ns(&self, end: End) -> Option<f64> {
         let (End::Limit { open, .. } | End::AsInOrder { open, .. }) = end else { return None };
         let beyond =
@@ -306,7 +306,7 @@ impl<'a> Search<'a> {
         if at_large > change(small, &self.level.0) { large } else { small }
     }
 
-    /// Measures one cell, with more visits while their spread is too large to tell.
+    /// Measures one cell, with more visits while their spread is too large to decide.
     pub(crate) fn cell(
         &mut self,
         desk: &mut Desk<'_>,
@@ -346,8 +346,8 @@ impl<'a> Search<'a> {
 /// Splits the excess into a part that is the same for two sizes, one `ratio` times the other, and one in proportion
 /// to the size.
 ///
-/// The excess itself is split, not what it grew by: a card that programs its planes one by one on return does
-/// not where it opens a block anew, so beyond its limit that part goes as the merges come.
+/// The excess itself is split, not its growth: a card that programs its planes one by one on return does not do so
+/// where it opens a block again, so beyond its limit that part disappears as the merges appear.
 fn split(small: Excess, large: Excess, ratio: f64) -> Step {
     let grows = large.excess_ns / small.excess_ns;
     let constant = (ratio * small.excess_ns - large.excess_ns) / (ratio - 1.0);

@@ -31,7 +31,7 @@ pub struct Row {
     pub len_bytes: u64,
     /// Time of one write, in nanoseconds. A published rate gives it as size / rate.
     pub ns_per_io: f64,
-    /// Standard error of that time, in nanoseconds; null where nobody told.
+    /// Standard error of that time, in nanoseconds; `None` if it is not known.
     pub error_ns: Option<f64>,
 }
 
@@ -42,7 +42,7 @@ pub struct Table {
     pub nr: u32,
     /// In which order each was written.
     pub order: Order,
-    /// The lines, in any order; a size that stands twice counts once, with the lesser time.
+    /// The lines, in any order; a size that occurs twice counts once, with the lesser time.
     pub rows: Vec<Row>,
 }
 

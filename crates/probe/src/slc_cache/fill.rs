@@ -16,7 +16,7 @@ const REQUEST: u64 = 1 << 20;
 pub const GROUP: u64 = TOGETHER * REQUEST;
 /// Bytes left out at the beginning, which cards keep in another way.
 const FIRST: u64 = 48 << 20;
-/// A drop is told when what comes after takes so many times as long.
+/// A drop is reported when the writes after it take at least this many times as long.
 pub const RATIO: f64 = 1.25;
 
 /// Writing in order, group after group of 8 MiB.
@@ -26,7 +26,7 @@ pub struct Fill {
     pub group_bytes: u64,
     /// When each group was complete, since the first was issued.
     pub ends_ns: Vec<u64>,
-    /// Degrees Celsius at the beginning and at the end, where the drive tells.
+    /// Degrees Celsius at the beginning and at the end, if the drive reports them.
     pub celsius: Option<(f64, f64)>,
     /// Throttling events while it went on, where they are counted.
     pub throttled: Option<u64>,
@@ -49,7 +49,7 @@ impl Fill {
         self.ends_ns.len() as u64 * self.group_bytes
     }
 
-    /// Speed of the last so many groups, in bytes per second.
+    /// Speed of the last `groups` groups, in bytes per second.
     pub fn pace_of_last(&self, groups: usize) -> Option<f64> {
         let first = self.ends_ns.len().checked_sub(groups)?;
         let span = self.time(self.ends_ns.len()) - self.time(first);
@@ -174,10 +174,10 @@ impl Cursor {
     }
 }
 
-/// Writes on in order until `done` says so, which is asked after every so many groups, or nothing is left.
+/// Writes on in order until `done`, which is called now and then, returns true, or nothing is left.
 ///
 /// # Errors
-/// [`Halt`], limits too; what was written until then stands in `fill`.
+/// [`Halt`], limits too; `fill` holds what was written until then.
 pub fn write(
     desk: &mut Desk<'_>,
     cursor: &mut Cursor,

@@ -19,7 +19,7 @@ const CONFIDENCE: f64 = 0.98;
 /// quiet. A smaller share will do where it grows with the pause.
 const RECOVERED: f64 = 0.5;
 const RECOVERED_GROWING: f64 = 0.1;
-/// And so many times from one pause to the next.
+/// Least growth from one pause to the next.
 const GROWING: f64 = 1.5;
 /// Above this share of its link's rate a drive is limited by the link, and what lies behind does not show.
 const LINK_SHARE: f64 = 0.93;
@@ -31,7 +31,7 @@ const BUFFER_BYTES_MAX: f64 = (64 << 20) as f64;
 const CACHE_SHARE_MIN: f64 = 0.01;
 /// Share of the size that one block of each die is at most, and so much sooner a drive may begin to make room.
 const BLOCKS: f64 = 0.05;
-/// So many groups make a stretch whose end can be told to some percent.
+/// The end of a stretch of this size can be measured to within a few percent.
 const MEASURABLE: f64 = (32 * GROUP) as f64;
 /// Above this temperature drives slow down of themselves.
 const HOT_CELSIUS: f64 = 70.0;
@@ -41,7 +41,7 @@ const HOT_CELSIUS: f64 = 70.0;
 pub struct Facts {
     /// Size of the drive.
     pub capacity_bytes: u64,
-    /// Rate of the link to the host, in bytes per second, where it is told.
+    /// Rate of the link to the host, in bytes per second, if the drive reports it.
     pub link_bytes_per_s: Option<u64>,
     /// True for a disk that turns.
     pub rotational: bool,

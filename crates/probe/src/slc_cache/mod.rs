@@ -37,7 +37,7 @@ impl Default for Options {
 /// Asks the drive. It is left alone first, since what such a cache holds is moved on while the host is quiet.
 ///
 /// # Errors
-/// [`Halt`] that is no limit.
+/// Any [`Halt`] except a limit.
 pub fn probe(
     desk: &mut Desk<'_>,
     known: &Known,
@@ -101,8 +101,8 @@ fn drops_of(fill: &Fill) -> Vec<Drop> {
     drops
 }
 
-/// The pauses: a short one first where memory is to be told from cells. Memory is emptied at the slow speed from the
-/// first moment on.
+/// The pauses: a short one first where memory must be distinguished from cells. Memory is emptied at the slow speed
+/// from the first moment on.
 fn pauses(drops: &[Drop], options: &Options) -> Vec<Nanos> {
     let small = drops.first().filter(|drop| judge::may_be_memory(drop));
     let short = small.map(|_| Nanos((judge::half_life(drops) * 1e9) as u64));

@@ -19,9 +19,9 @@ const BATCH: u64 = 32;
 /// in a hundred do so less than once in a million runs.
 const MERGES: usize = 8;
 const MERGES_MIN: usize = 6;
-/// So many slow writes without an end that explains them end a run.
+/// A run with at least this many late slow writes that no full log explains is unclear.
 const UNCLEAR: usize = 48;
-/// A write is slow when it takes so many times the usual.
+/// A write is slow when it takes more than this many times the usual time.
 const SLOW: f64 = 2.0;
 /// Writes to one place of which the usual time is taken.
 const USUAL: u64 = 24;
@@ -58,7 +58,7 @@ pub struct Run {
 pub enum End {
     /// Already in the second round: writes of this size do not go to a log.
     AtOnce,
-    /// After so many writes.
+    /// After this many writes.
     After(u64),
     /// They do, in a way that a log which was empty at first does not explain.
     Unclear,
@@ -255,7 +255,7 @@ impl Places {
     }
 }
 
-/// Asks the drive. What was seen until a limit came stands in `runs`.
+/// Asks the drive. `runs` holds what was seen until a limit ended it.
 ///
 /// # Errors
 /// [`Halt`], limits too.
@@ -295,8 +295,8 @@ impl Asker<'_, '_> {
             let end = run.end();
             self.runs.push(run);
             let of_size = self.runs.iter().filter(|run| run.write_bytes == size).count();
-            // The first size tells how long a pause must be: while the log is full of what came before, even small
-            // writes seem to go past it.
+            // The first size shows how long a pause must be: while the log is full of earlier data, even small writes
+            // seem to go past it.
             let first = self.runs.iter().all(|run| run.write_bytes == size);
             let again = match end {
                 End::Beyond => self.has_taken(size) && of_size < IDLE.len(),

@@ -34,5 +34,5 @@ pub fn if_beside(directory: &str, prefix: &str) -> Option<Vec<Text>> {
 /// Published tables.
 pub const CASES: &str = "../shared/cases/flashbench";
 
-/// The articles that they stand in.
+/// The articles that contain them.
 pub const SOURCES: &str = "../shared/sources";

@@ -213,8 +213,8 @@ pub enum UsageError {
     NoTest,
 }
 
-/// Long option, its letter, and whether a value belongs to it. Those without a short form have a capital or sign that
-/// is no option; `findfat` is what the option was called until 2012.
+/// Long option, its letter, and whether a value belongs to it. Those without a short form have a character of
+/// [`NOT_SHORT`]; `findfat` is the name of `find-fat` until 2012.
 const LONG: [(&str, char, bool); 20] = [
     ("out", 'o', true),
     ("scatter", 's', false),
@@ -238,13 +238,13 @@ const LONG: [(&str, char, bool); 20] = [
     ("help", 'h', false),
 ];
 
-/// Letters in [`LONG`] that stand behind two dashes only.
+/// Characters in [`LONG`] that are not short options.
 const NOT_SHORT: [char; 5] = ['S', '$', 'I', '0', 't'];
 
 impl Options {
     /// Reads the arguments behind the program's name, as `getopt_long(3)` does: short options may be joined, their
-    /// values too; long ones may be cut as long as they are unambiguous; the device may stand anywhere; behind `--`
-    /// there are no options.
+    /// values too; long ones may be cut as long as they are unambiguous; the device may be anywhere; arguments after
+    /// `--` are not options.
     ///
     /// # Errors
     /// [`UsageError`]. Values that flashbench would take for 0 or cut, such as `4M`, are refused.

@@ -26,7 +26,7 @@ pub(super) fn scattered(bits: u32) -> Option<impl Iterator<Item = u64>> {
     let taps = *TAPS.get(bits.checked_sub(BITS_MIN)? as usize)?;
     let start = START & ((1 << bits) - 1);
     let step = move |value: &u32| {
-        // No register comes to 0 by itself: it stands before the start and is not fed back.
+        // No register comes to 0 by itself: 0 comes before the start and is not fed back.
         let from = if *value == 0 { start } else { *value };
         let bit = taps.iter().fold(0, |bit, tap| bit ^ (from >> tap & 1));
         Some(from >> 1 | bit << (bits - 1))

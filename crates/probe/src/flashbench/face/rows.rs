@@ -6,7 +6,7 @@ use super::super::tables::{
 };
 use super::options::{Options, Test};
 
-/// Sizes from which on reads tell the rate: below, access time is nearly all.
+/// Least size of reads that show the rate: below, access time is nearly all.
 const LINE_FROM: u64 = 4096;
 
 /// A row. Lengths and offsets in bytes, times in whole nanoseconds, rates in whole bytes per second.
