@@ -81,7 +81,7 @@ mod tests {
         Snapshot { devices: vec![device], ..Snapshot::default() }
     }
 
-    // Breaks when what the probes themselves read is taken for somebody else's.
+    // Breaks when reads of the probes themselves are taken for those of another process.
     #[test]
     fn only_what_was_not_ours_is_foreign() {
         let spent = Spent { read_bytes: Bytes::mib(100), ..Spent::default() };

@@ -83,7 +83,7 @@ impl Known {
     }
 }
 
-/// Below this the surer of two answers that contradict each other does not stand.
+/// Least confidence of the surer of two contradicting findings for it to be kept.
 const STANDS: f64 = 0.95;
 
 /// Combines two answers about one property.

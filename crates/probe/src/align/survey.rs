@@ -92,7 +92,7 @@ impl Conditions {
     }
 }
 
-/// Surveys `range` with reads of `block` bytes. At a limit what was found so far stands.
+/// Surveys `range` with reads of `block` bytes. At a limit it returns what it has found so far.
 pub(super) fn survey(
     desk: &mut Desk<'_>,
     range: (u64, u64),

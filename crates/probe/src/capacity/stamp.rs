@@ -51,8 +51,8 @@ impl Stamps {
         sector
     }
 
-    /// True when `sector`, read at `offset` where `original` belongs, holds nothing of anybody else's: the original, a
-    /// stamp of any place, or a mixture of its own stamp and the original, as a write leaves it that was cut off.
+    /// True when `sector`, read at `offset` where `original` belongs, holds nothing foreign: the original, a stamp of
+    /// any place, or a mixture of its own stamp and the original, as an interrupted write leaves it.
     pub fn is_ours(self, offset: u64, sector: &[u8], original: &[u8]) -> bool {
         let own = self.sector(offset);
         let is_either = |at: usize| {

@@ -132,7 +132,7 @@ impl Trial {
             let write = (Op::Write, together);
             shown.failed.extend(each(desk, "stamp", write, &writes, &content, &mut |_, _| {})?);
         }
-        // Only for its effect: a drive that has no such command is none the worse.
+        // Only for its effect: a drive without this command is not at fault.
         match desk.run("flush", &Script::one_by_one([FLUSH])) {
             Err(Halt::Failed(_)) | Ok(_) => {}
             Err(halt) => return Err(halt),
@@ -290,7 +290,7 @@ fn holds(desk: &mut Desk<'_>, place: (u64, u64), kept: &Kept) -> bool {
     done.is_ok() && is_same
 }
 
-/// Flushes the drive, whatever limit has come. One that has no such command is none the worse.
+/// Flushes the drive, whatever limit was reached. A drive without this command is not at fault.
 pub(super) fn settle(desk: &mut Desk<'_>) -> Result<(), Halt> {
     match desk.put_back("flush", &Script::one_by_one([FLUSH]), &no_content) {
         Err(Halt::Failed(_)) | Ok(()) => Ok(()),

@@ -9,7 +9,7 @@ const VALUE_BYTES_MAX: usize = 80;
 const COMMAND_BYTES_MAX: usize = 400;
 pub(super) const DEVICE_BYTES_MAX: usize = 200;
 
-/// A call of flashbench as somebody typed it.
+/// A call of flashbench as typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Command {
     pub text: String,
@@ -201,7 +201,7 @@ fn words(line: &str) -> Vec<String> {
 /// A whole number as typed: digits, `0x…`, with K, M or G (binary), or computed by a shell.
 pub(super) fn value(text: &str) -> Option<u64> {
     let text = text.trim_matches(['\'', '"', '`', ',', ';']).trim_end_matches('.');
-    // The end of a remark in parentheses is none of a computation.
+    // A parenthesis at the end of a remark does not belong to a computation.
     let text = if text.contains(['(', '[']) { text } else { text.trim_end_matches([')', ']']) };
     if let Some(inner) = text.strip_prefix("$[").and_then(|rest| rest.strip_suffix(']')) {
         return computed(inner);

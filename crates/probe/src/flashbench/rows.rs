@@ -114,7 +114,7 @@ fn diff_text(text: &str, rest: &str) -> String {
 pub(super) struct RawRates {
     pub line: u32,
     pub len_bytes: u64,
-    /// Value, step, and whether a comma stood for the point.
+    /// Value, step, and whether the decimal point was a comma.
     pub rates: Vec<(f64, f64, bool)>,
 }
 

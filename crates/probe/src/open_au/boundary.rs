@@ -197,7 +197,7 @@ impl<'a, 'b> Asker<'a, 'b> {
     }
 
     /// Asks the deciding classes once more: multiples of three times 2^`power` are boundaries, halves of them are not;
-    /// where other multiples are none (`plain` is false), neither are those of twice as much.
+    /// if other multiples are not (`plain` is false), neither are those of twice as much.
     fn holds(&mut self, power: u32, plain: bool) -> Result<bool, Halt> {
         let three = self.meets(power, true)?;
         let alike = self.evidence.classes.last().is_some_and(|class| {

@@ -14,7 +14,8 @@ const FAST: f64 = 0.5;
 const CONSTANT: (f64, f64) = (-1.2, 0.45);
 /// The next larger size has at least this part of the excess of a cliff's largest slow one...
 const GOES_ON: f64 = 0.35;
-/// ...and at most this part of what is none: writes of less than a page cost a page, and larger ones nothing.
+/// ...and at most this part if these lines are not a cliff: writes of less than a page cost a page, and larger ones
+/// nothing.
 const STOPS: f64 = 0.15;
 /// No page is larger than this, in bytes.
 pub(super) const PAGES: f64 = 65536.0;
@@ -133,7 +134,7 @@ impl Seen {
     }
 }
 
-/// The excess that may be that of a slight cliff, in nanoseconds. Planes one by one are none.
+/// The excess that may be that of a slight cliff, in nanoseconds. Planes one by one are not a cliff.
 fn slight(lines: &[Line], order: Order) -> Option<f64> {
     if order == Order::Linear && proportional(lines) && lines.len() > 2 {
         return None;

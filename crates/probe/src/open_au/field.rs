@@ -72,7 +72,7 @@ pub struct Excess {
 }
 
 impl Excess {
-    /// The robust summary of `visits`; null when there is none.
+    /// The robust summary of `visits`; `None` if it is empty.
     pub(crate) fn of(visits: &[Visit]) -> Option<Excess> {
         let all = |part: fn(&Visit) -> f64| visits.iter().map(part).collect::<Vec<f64>>();
         let (excess_ns, error_ns) = midmean(&all(|visit| visit.excess))?;

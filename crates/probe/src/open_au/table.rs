@@ -51,8 +51,8 @@ pub struct Table {
 pub(crate) struct Profile(Vec<(u64, f64)>);
 
 impl Profile {
-    /// The lines that can be true. Of a size that was measured twice the lesser time stands: what disturbs a
-    /// measurement makes it longer.
+    /// The lines that can be true. Of a size that was measured twice the lesser time is kept: disturbances make a
+    /// measurement longer.
     pub(crate) fn new<'a>(rows: impl Iterator<Item = &'a Row>) -> Profile {
         let mut lines: Vec<(u64, f64)> = rows
             .filter(|row| row.len_bytes > 0 && row.ns_per_io.is_finite() && row.ns_per_io > 0.0)

@@ -169,7 +169,7 @@ pub struct Writes {
     pub span: Range<u64>,
 }
 
-/// Why a command line is none of flashbench's.
+/// Reason why a command line is not valid for flashbench.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UsageError {
     /// `--help`: no error; [`HELP`] is to be printed on stdout.
