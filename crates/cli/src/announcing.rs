@@ -75,7 +75,7 @@ pub fn next(foreseen: Result<Option<Foreseen>>, files: &FilesArgs) -> Result<Nex
     Ok(Next::Run(Some(Box::new(announced))))
 }
 
-/// Prints what would be done; the answer is no where there is no drive to measure.
+/// Prints what the command would do; returns [`Exit::No`] when there is no drive to measure.
 ///
 /// # Errors
 /// When it cannot be printed.

@@ -76,7 +76,7 @@ impl Named {
         told.iter().flatten().any(|told| told.trim().eq_ignore_ascii_case(&self.name))
     }
 
-    /// The recorded runs of it, the oldest first. Runs that do not tell their drive are not looked at.
+    /// Its recorded runs, oldest first. Runs whose records do not identify a drive are left out.
     ///
     /// # Errors
     /// When the runs cannot be listed.
@@ -140,7 +140,7 @@ fn same(a: &LeafIdentity, b: &LeafIdentity) -> bool {
     }
 }
 
-/// The drive in words that tell it from others: [`drive_words`], and serial numbers of the devices.
+/// Describes the drive distinctly: [`drive_words`], and serial numbers of the devices.
 pub fn who(identity: &DriveIdentity) -> String {
     let known = |leaf: &LeafIdentity| {
         let known = leaf.serial.as_ref().or(leaf.wwid.as_ref());

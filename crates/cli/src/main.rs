@@ -91,7 +91,7 @@ fn program() -> ExitCode {
     match manual::completion::complete(args::command) {
         Ok(false) => {}
         Ok(true) => return ExitCode::SUCCESS,
-        // A shell shows nobody what went wrong; it offers nothing then.
+        // A shell hides the error, and offers no completions.
         Err(error) => {
             messages::error(&error.into());
             return ExitCode::SUCCESS;
@@ -161,7 +161,7 @@ fn is_about_devices(verb: &Verb) -> bool {
     }
 }
 
-/// Ends recordings of the kernel's that nobody reads any more: their recorders were killed.
+/// Ends kernel recordings that were left running when their recorders were killed.
 fn clean_up() {
     for what in linux::tracer::clean_up_aside(&TracerRoots::default()) {
         messages::note(&format!("removed {what}: a recording that was killed had left it running"));

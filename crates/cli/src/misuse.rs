@@ -16,12 +16,12 @@ use crate::exit::Exit;
 use crate::messages;
 use crate::verbs::probe;
 
-/// Says what is wrong with the command line, or shows the help that was asked for.
+/// Prints what is wrong with the command line, or the help that was requested.
 ///
 /// # Errors
-/// When the help cannot be written, or an argument is no text.
+/// When the help cannot be printed, or an argument is not UTF-8.
 pub fn tell(error: &mut clap::Error) -> Result<Exit> {
-    // That a flag can be typed as if it was a target (`-- --quick`) helps nobody who mistyped one.
+    // Clap suggests passing a mistyped flag as a target (`-- --quick`), which does not help.
     error.remove(ContextKind::Suggested);
     if error.kind() == ErrorKind::InvalidUtf8 {
         let is_other = |word: &OsString| word.to_str().is_none();
@@ -107,7 +107,7 @@ fn mended(error: &clap::Error, text: String) -> String {
             None => return text,
         },
     };
-    // The last one: what was typed stands before it, and may be the same.
+    // The last match: the typed value comes before it and may be the same text.
     match text.rfind(&said) {
         Some(at) => format!("{}{words}{}", &text[..at], &text[at + said.len()..]),
         None => text,

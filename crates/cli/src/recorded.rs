@@ -212,7 +212,7 @@ fn measured(run: &Run) -> Result<ResultBody> {
         return Ok(ResultBody::Sweep(Box::new(sweep)));
     }
     let kept = instruments::mark::kept(run)?;
-    // Tests of a result stand in the order of the plan's steps.
+    // A result has its tests in the order of the plan's steps.
     let of_step = |name: &str| {
         let is_one = |kept: &&Kept| kept.counted && kept.step == name;
         let of_name = run.steps.iter().filter(|step| step.step == name);
@@ -235,7 +235,7 @@ fn swept(
     Ok(swept.map(|swept| views::sweep::found(&swept, plan, document).body))
 }
 
-/// Says when a run's files are not those that were recorded; then the answer is no.
+/// Notes when a run's files are not those that were recorded, and returns [`Exit::No`] then.
 pub fn tell_altered(recorded: &Recorded) -> Exit {
     let integrity = recorded.record.as_ref().map(|record| &record.integrity);
     match integrity {

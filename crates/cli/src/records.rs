@@ -51,7 +51,7 @@ pub fn mark_of(run: &Run) -> Result<Option<Document<mark::Body>>> {
         .with_context(|| format!("{}: its document.json is not a {}", run.id, instrument::MARK))
 }
 
-/// The verb that goes on with `run`, which has not come to its end.
+/// The verb that resumes `run`, which is unfinished.
 fn goes_on_with(run: &Run) -> Option<&'static str> {
     match row_of(run)?.resume {
         Resume::By(verb) => Some(verb),
@@ -60,8 +60,8 @@ fn goes_on_with(run: &Run) -> Option<&'static str> {
     }
 }
 
-/// Flags of an earlier command that one which goes on needs too: that the drive is written to (the word for that is asked
-/// for anew), the files that the result is written into, and how it is printed.
+/// Flags of an earlier command that the resuming command needs too: permission to write to the drive (consent itself has to
+/// be given again), the files for the result, and the output format.
 const AGAIN: [&str; 7] = ["write", "csv", "plot", "report", "samples", "json", "mib"];
 
 /// Those of them that name files of the whole result.
@@ -105,8 +105,8 @@ fn commands(run: &Run) -> Vec<Vec<String>> {
     first.chain(again.map(|envelope| envelope.arguments)).collect()
 }
 
-/// The command by which `verb` goes on with the run `id`, of which `asked` was asked for; `wrote` is what the command that
-/// has just ended asked for, so that what is in those files is its own.
+/// The command by which `verb` resumes the run `id` with the flags `asked`. `wrote` are flags of the command that has just
+/// ended: it wrote the files that they name.
 fn resumption(verb: &str, id: &RunId, asked: &[Typed], wrote: &[Typed], place: &str) -> String {
     let has_something =
         |path: &str| fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() > 0);
@@ -187,7 +187,7 @@ pub fn say_recorded(id: &RunId, place: &PlaceArgs) {
     messages::note(&format!("report: drivescope report last{place} (recorded as {id})"));
 }
 
-/// Tells how to go on with the run `id`, which was stopped.
+/// Prints how to resume the run `id`, which was stopped.
 fn tell_to_go_on(verb: &str, id: &RunId, place: &PlaceArgs) {
     let now = values_of(&arguments(), &AGAIN);
     let run = place.runs().and_then(|runs| Ok(runs.load(id)?));
@@ -208,7 +208,7 @@ fn tell_to_go_on(verb: &str, id: &RunId, place: &PlaceArgs) {
     messages::note(&format!("resume it: {}", resumption(verb, id, &asked, &now, &place.flag())));
 }
 
-/// Tells of files that earlier commands of a run wrote into, and the one that goes on with it does not.
+/// Lists files that earlier commands of a run wrote and the command that resumes it does not.
 fn tell_of_files_left(verb: &str, run: &Run, place: &PlaceArgs) {
     let (asked, now) = (asked_for(verb, &commands(run)), values_of(&arguments(), &AGAIN));
     let is_left =
@@ -287,7 +287,7 @@ fn how_to_repeat(run: &Run, place: &PlaceArgs) -> String {
     }
 }
 
-/// Tells how to make anew what was stopped and cannot be gone on with.
+/// Prints how to repeat a run that was stopped and cannot be resumed.
 pub fn tell_to_make_anew() {
     if !values_of(&arguments(), &["consent"]).is_empty() {
         messages::note("to repeat it, give the word of consent again");
@@ -378,7 +378,7 @@ pub fn check_write(id: &RunId, might: bool, may: bool) -> Result<()> {
 
 /// Refuses to look for the target where it was, when it is there no more and the user did not say where it is now.
 fn check_place(verb: &str, run: &Run, place: &PlaceArgs) -> Result<()> {
-    // The only word beside `run --resume` is the target, where it is no plan.
+    // The only word beside `run --resume` is the target, unless it is a plan.
     let is_named = !values_of(&arguments(), &DRIVE).is_empty();
     let target = run.summary.target.as_str();
     // A comparison has several, and its sides look for their own.
@@ -420,10 +420,10 @@ pub fn to_resume(runs: &Runs, name: &str, wanted: Instrument) -> Result<RunId> {
     Ok(meant.unwrap_or(id))
 }
 
-/// Goes on with the run `id`, which has to be of `wanted`: locks it.
+/// Resumes and locks the run `id`, which has to be of `wanted`.
 ///
 /// # Errors
-/// When it is of another kind, finished, or as [`Runs::resume`]; what to do instead is told.
+/// When it is of another kind, finished, or as [`Runs::resume`]; the error says what to do instead.
 pub fn resume(runs: &Runs, id: &RunId, wanted: Instrument, place: &PlaceArgs) -> Result<Resumed> {
     let run = runs.load(id)?;
     let next = next(&run, place);

@@ -58,7 +58,7 @@ pub struct Made {
     place: PlaceArgs,
     /// Its page was written, or a program reads its name from JSON.
     has_page: bool,
-    /// The verb that goes on with it.
+    /// The verb that resumes it.
     goes_on_with: &'static str,
     /// The file that has its single I/Os.
     samples: Option<PathBuf>,
@@ -73,7 +73,7 @@ impl Session<'_> {
         self.make_headed(derive, &|document| views::mark::headline(&document.body))
     }
 
-    /// As [`Session::make`], with `headline` for what lists of runs tell of the result.
+    /// As [`Session::make`]; `headline` sums up the result for lists of runs.
     fn make_headed(
         self,
         derive: &dyn Fn(&Body) -> Result<Notes>,
@@ -229,7 +229,7 @@ impl Made {
         Taken { body: document.body, record, broken: self.broken }
     }
 
-    /// Ends, when the result was shown; or tells where it is, when it could not be.
+    /// Ends the session when the result was shown; otherwise the error names the recorded result.
     fn shown(
         self,
         shown: Result<()>,

@@ -49,7 +49,7 @@ pub struct FilesArgs {
 }
 
 impl ResultArgs {
-    /// True where nobody has to be shown how to get the page of a recorded run: it was written, or a program reads the run's name.
+    /// True when no hint at the page of a recorded run is needed: it was written, or a program reads the run's name.
     pub fn has_page(&self) -> bool {
         self.json || self.report.is_some()
     }

@@ -6,8 +6,8 @@ use clap::builder::ArgExt;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 
-/// Mark of a flag that may stand beside `--resume` whatever the record says, such as consent or the form of output. What other
-/// flags say is in the record.
+/// Marks a flag that is allowed beside `--resume` whatever the record says, such as consent or the output format. The record
+/// has all other flags.
 #[derive(Clone, Copy, Debug)]
 pub struct BesideResume;
 

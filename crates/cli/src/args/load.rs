@@ -268,7 +268,7 @@ impl LoadArgs {
 }
 
 impl OutputArgs {
-    /// A cap on what nobody asked to keep is a mistake.
+    /// Refuses a limit of single I/Os when none are kept.
     ///
     /// # Errors
     /// When `--samples-max` was typed and neither a file nor the record takes single I/Os.

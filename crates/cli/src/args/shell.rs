@@ -38,7 +38,7 @@ pub struct ManArgs {
     pub date: Option<String>,
 }
 
-/// A date as it stands at the foot of a page.
+/// Parses the date at the foot of a manual page.
 fn date(text: &str) -> Result<String, String> {
     let shape = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c });
     if !shape.eq("0000-00-00".chars()) {

@@ -1,4 +1,4 @@
-//! How the values of flags are read: what is no value is refused with what may stand there.
+//! Parsers of flag values. An error names the values that are allowed.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -61,8 +61,8 @@ pub(super) fn lasting(text: &str) -> Result<Nanos, String> {
     }
 }
 
-/// CPUs as `taskset` lists them: `0,2-3`. None but those that this process may run on, so that it is told before
-/// anything is made or written.
+/// Parses CPUs as `taskset` lists them: `0,2-3`. Refuses CPUs that this process may not use before the command creates or
+/// writes anything.
 pub(super) fn cpus(text: &str) -> Result<Cpus, String> {
     let allowed = allowed_processors();
     let list = || allowed.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
@@ -78,7 +78,7 @@ pub(super) fn cpus(text: &str) -> Result<Cpus, String> {
                 ));
             }
         };
-        // Of a range that nobody could hold, its first CPU out of reach is told.
+        // Of an impossibly large range, the error names the first CPU out of reach.
         for cpu in from..=to {
             if !allowed.is_empty() && !allowed.contains(&cpu) {
                 return Err(format!(
@@ -105,7 +105,7 @@ pub(super) fn named(text: &str) -> Result<String, String> {
     }
 }
 
-/// A file to draw into, whose name says how. Told here, not after the hour that the measurement may take.
+/// Checks the name of a plot file, whose extension is the format: now, not after an hour of measuring.
 pub(super) fn picture(path: PathBuf) -> Result<PathBuf, String> {
     let end = path.extension().and_then(OsStr::to_str);
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
@@ -116,7 +116,7 @@ pub(super) fn picture(path: PathBuf) -> Result<PathBuf, String> {
     }
 }
 
-/// Endings of names, each of which tells in what form the file is.
+/// File extensions that each mean one format.
 const FORMS: [&str; 15] = [
     "7z", "csv", "docx", "gz", "htm", "html", "json", "md", "parquet", "pdf", "png", "svg", "tar",
     "xlsx", "zip",

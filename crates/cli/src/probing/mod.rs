@@ -152,7 +152,7 @@ impl<'a> Job<'a> {
             self.announce_full(&place)?;
         }
         let in_file = takes_directory(place.place(), tasks).then(|| run_id(seed));
-        // Before it is open: nobody can look at what is held.
+        // Before the target is open: the gate cannot inspect a device that is held.
         let is_named = in_file.is_none() && place.target().is_real();
         let flags = is_named.then(|| consent::known_flags(place.target().as_str())).flatten();
         let mut work = |bench: &mut dyn Bench, opened: &Opened| {
@@ -230,7 +230,7 @@ impl<'a> Job<'a> {
         (saved_in, write_flags): (Option<PathBuf>, &str),
     ) -> Result<Made<'a>> {
         let (plan, resumed) = match resumed {
-            // Consent is given anew each time.
+            // Consent is required again each time.
             Some(Resumable { plan, resumed }) => {
                 (Plan { may_write: opened.may_write, ..plan }, Some(resumed))
             }
@@ -357,7 +357,7 @@ impl Made<'_> {
         written.map(|()| exit)
     }
 
-    /// Says where the run is kept, and how it ended. In JSON (`quiet`) the run's name stands anyway.
+    /// Prints how to resume the run or show it. JSON (`quiet`) has the run's name anyway.
     ///
     /// # Errors
     /// When the record is not whole, or an I/O ended the probing.

@@ -91,7 +91,7 @@ pub fn main(args: &SurveyArgs, given: &Given) -> Result<Exit> {
     survey.run(None)
 }
 
-/// Goes on with a recorded survey at the first part that is not done.
+/// Resumes a recorded survey at the first part that is not done.
 fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
     records::check_beside_resume(given.recorded())?;
     let runs = args.record.keep.place.runs()?;
@@ -103,7 +103,7 @@ fn go_on(name: &str, args: &SurveyArgs, given: &Given) -> Result<Exit> {
     let target = args.target.clone().unwrap_or_else(|| TargetSpec::of(&asked.target));
     let subject = Subject::of(target, asked.chosen.clone())?;
     let might_write = asked.may_write;
-    // Consent is given anew each time.
+    // Consent is required again each time.
     let asked = Asked { may_write: subject.is_not_real() || args.writing.write, ..asked };
     records::check_write(&id, might_write, asked.may_write)?;
     let mut survey = Survey::new(args, asked, subject);
@@ -205,7 +205,7 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Asks the safety gate before the first part begins, and tells what writing costs. Each part asks it again.
+    /// Asks the safety gate, which reports the cost of writing, before the first part begins. Each part asks it again.
     fn consented(&self) -> Result<()> {
         let is_real_write = self.args.writing.write && !self.subject.is_not_real();
         if is_real_write && self.order.len() > 1 {
@@ -289,7 +289,7 @@ impl<'a> Survey<'a> {
         let keep = Keep { announced, ..self.args.record.keep.keep() };
         let seed = self.asked.seed;
         match runner::instrument::run(&mut self, &keep, run_id(seed), resumed) {
-            // Nobody asked for this directory: a virtual drive shows as well what a survey is.
+            // The user did not name this directory, and a virtual drive demonstrates a survey as well.
             Err(error) if self.is_impossible && self.may_change(&error) => self.changed(&error),
             ended => {
                 let ended = ended?;
@@ -373,8 +373,7 @@ impl<'a> Survey<'a> {
         Ok(Some(Turn { kept, found: Some(made.found) }))
     }
 
-    /// Goes on with the run of the part that was being made when the survey was stopped; `None` when there is none that
-    /// can be gone on with.
+    /// Resumes the run of the part during which the survey was stopped; `None` when there is none that can be resumed.
     fn gone_on(&mut self, instrument: Instrument) -> Result<Option<part::Made>> {
         let Some(run) = self.begun.take() else { return Ok(None) };
         if run.state == State::Finished {
@@ -394,7 +393,7 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// The command line that goes on with a part.
+    /// The command line that resumes a part.
     fn resumption(&self, instrument: Instrument, id: &RunId) -> Vec<String> {
         let verb = instrument.verb()[0];
         let mut words = vec!["drivescope".to_owned(), verb.to_owned(), format!("--resume={id}")];
@@ -407,7 +406,7 @@ impl<'a> Survey<'a> {
         words
     }
 
-    /// A part that cannot be made is left out and named; the first one tells that nothing can be measured.
+    /// Leaves out and names a part that fails; if it is the first, nothing can be measured, and its error is returned.
     fn failed(
         &self,
         instrument: Instrument,

@@ -90,7 +90,7 @@ impl Subject {
         Subject::of(TargetSpec::of(EMBEDDED), Some(chosen))
     }
 
-    /// True for what nobody loses anything on.
+    /// True for a drive without data to lose.
     pub fn is_not_real(&self) -> bool {
         matches!(self.info.kind, DriveKind::Virtual | DriveKind::Null)
     }

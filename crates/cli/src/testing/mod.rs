@@ -73,7 +73,7 @@ pub fn run(test: NamedTests, target: &TargetSpec, args: &PtsArgs) -> Result<Exit
     job.run(writes)
 }
 
-/// Runs a test on a target as the flags say, or goes on with a recorded run, and shows nothing.
+/// Runs a test on a target as the flags say, or resumes a recorded run, and shows nothing.
 ///
 /// # Errors
 /// As [`run`] and [`resume`].
@@ -112,7 +112,7 @@ fn job<'a>(
     Ok((job, planned.writes))
 }
 
-/// Goes on with the recorded run of this name, on the drive that has another name now where `target` says so.
+/// Resumes the recorded run of this name; `target` is the present name of its drive if it has changed.
 ///
 /// # Errors
 /// As [`run`], and when the drive is not the one of the record.
@@ -220,7 +220,7 @@ fn options(test: NamedTests, args: &PtsArgs) -> Result<Options> {
     })
 }
 
-/// Shows the plan, and asks a person whether to go on; without a terminal nobody agrees.
+/// Shows the plan and asks the user whether to continue; without a terminal the answer is `false`.
 ///
 /// # Errors
 /// When it cannot be shown.

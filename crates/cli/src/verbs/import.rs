@@ -193,7 +193,7 @@ fn source(result: &Recorded, run: Measured, is_mix: bool) -> Source {
     }
 }
 
-/// The load in our notation, when all of it is told and the notation has it.
+/// The load in our notation, when all of it is known and the notation has it.
 fn spec(asked: &Asked, block_bytes: Option<u64>) -> Option<TestSpec> {
     let pattern = if asked.random? { Pattern::Random } else { Pattern::Sequential };
     let (block, depth, threads) = (Bytes(block_bytes?), asked.depth?, asked.threads?);

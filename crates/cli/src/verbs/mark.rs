@@ -34,7 +34,7 @@ pub fn main(args: &MarkArgs, given: &Given) -> Result<Exit> {
     begin(args, given, |session| session.run())
 }
 
-/// Begins what the flags under Load and Repetition ask for, or goes on with a recorded run, and lets `go` have it.
+/// Prepares the run that the flags under Load and Repetition describe, or resumes a recorded one, and passes it to `go`.
 ///
 /// # Errors
 /// What makes a measurement impossible.

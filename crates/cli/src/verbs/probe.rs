@@ -69,7 +69,7 @@ fn task(verb: &ProbeVerb) -> (Task, &PlainArgs) {
             let options = capacity::Options {
                 keeps: !args.destructive && !args.full,
                 full: args.full,
-                // Half of what is free: whoever is killed for want of memory puts nothing back.
+                // Half of what is free: a process that is killed for want of memory does not restore the data.
                 memory_bytes: linux::host::memory_available()
                     .filter(|_| is_real)
                     .map(|bytes| (bytes.0 / 2).min(1 << 30)),
@@ -81,7 +81,7 @@ fn task(verb: &ProbeVerb) -> (Task, &PlainArgs) {
     }
 }
 
-/// A word that is neither a probe nor a thing to be probed was meant for a probe, or for a drive: both are told.
+/// Refuses a word that is neither a probe nor a target; the error lists the probes and names of drives.
 fn is_something(word: &str) -> Result<()> {
     let is_word = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     if !is_word || Path::new(word).exists() {

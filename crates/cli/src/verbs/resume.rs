@@ -37,7 +37,7 @@ pub fn main(name: &str, asked: &Asked<'_>, keep: &KeepArgs, output: &OutputArgs)
     with(name, asked, keep, output, |session| session.run())
 }
 
-/// Goes on with the run of this name as `go` says.
+/// Opens the run of this name for resumption and passes the session to `go`.
 ///
 /// # Errors
 /// As [`main`].

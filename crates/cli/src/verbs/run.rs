@@ -24,7 +24,7 @@ use crate::wrong_verb::{self, PLANS, Reader};
 pub fn main(args: &RunArgs, given: &Given) -> Result<Exit> {
     let RunArgs { plan: path, target, seed, record: RecordArgs { keep, resume }, output } = args;
     if let Some(run) = resume {
-        // A single name that is no plan is the target's: the plan is in the record.
+        // A single name that is not a plan is the target; the record has the plan.
         let is_plan = |path: &PathBuf| {
             let is_named_so = path.extension().is_some_and(|end| end == "toml");
             path == Path::new("-") || is_named_so || path.is_file() && read(path).is_ok()
@@ -88,7 +88,7 @@ pub fn plan(
 /// The plan at `path`, or on standard input for `-`.
 ///
 /// # Errors
-/// When it cannot be read or is no plan.
+/// When it cannot be read or is not a plan.
 pub fn read(path: &Path) -> Result<Plan> {
     let name = path.display();
     let is_target = |target: &TargetSpec| {
@@ -124,7 +124,7 @@ pub fn read(path: &Path) -> Result<Plan> {
     };
     Plan::from_toml(&text).map_err(|error| {
         let what = format!("{name}: is not a plan that can be run ({PLANS})");
-        // A parser quotes the line, and what is no plan may be all in one.
+        // The parser's error quotes the line, and a file that is not a plan may be a single line.
         let line = |line: &str| line.chars().take(LINE_MAX).collect::<String>();
         let error = error.to_string().lines().map(line).collect::<Vec<_>>().join("\n");
         other().unwrap_or_else(|| anyhow!(error).context(what))
@@ -136,7 +136,7 @@ const PLAN_MAX: u64 = 4 << 20;
 /// So much of a line is quoted.
 const LINE_MAX: usize = 200;
 
-/// All of it, or as much as shows that it is no plan.
+/// Reads all of it; fails at a size that no plan has.
 fn limited(from: impl Read) -> std::io::Result<String> {
     let mut text = String::new();
     from.take(PLAN_MAX).read_to_string(&mut text)?;

@@ -72,7 +72,7 @@ pub fn main(args: &SweepArgs, given: &Given) -> Result<Exit> {
     session.run_as_sweep(&swept)
 }
 
-/// Goes on with a recorded sweep.
+/// Resumes a recorded sweep.
 fn go_on(run: &str, args: &SweepArgs, given: &Given) -> Result<Exit> {
     let is_told = !args.vary.is_empty();
     let plan_flags = plan_flags(given);

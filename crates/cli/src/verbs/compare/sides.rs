@@ -86,7 +86,7 @@ pub fn differ(sides: &[&Side]) -> Result<()> {
 /// When it is neither.
 pub fn find(side: &TargetSpec, args: &CompareArgs) -> Result<Found> {
     let TargetSpec::Path(name) = side else { return Ok(Found::Target) };
-    // In the runs directory, a run's ID is also the name of a directory, which nobody means to measure.
+    // In the runs directory, a run's ID is also the name of a directory, which is not meant as a target.
     if name.parse::<RunId>().is_ok() {
         return of_run(name, args);
     }
@@ -126,7 +126,7 @@ fn in_sessions(name: &str, args: &CompareArgs) -> Result<Found> {
     Ok(Found::Recorded(Box::new(side), Box::new(body), None))
 }
 
-/// A file that is called so is one, whatever is in it: nobody means to measure it.
+/// True for a file with the name or the contents of a document: a `.json` file is not meant as a target.
 fn is_document(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == "json") || format::is_document(path)
 }

@@ -158,7 +158,7 @@ pub fn measure(common: Common<'_>, sides: Vec<Begun>) -> Result<Vec<Made>> {
     })
 }
 
-/// Runs of each test: as many as are asked for, or the fewest blocks in which all tests of all pairs can be told apart
+/// Runs of each test: the requested number, or the fewest blocks that can distinguish all tests of all pairs
 /// together. Six have intervals, but of eight tests they leave each undecided, however far the sides are apart.
 fn runs_of_each(args: &CompareArgs, live: usize, tests: usize) -> u32 {
     let pairs = live * live.saturating_sub(1) / 2;

@@ -18,7 +18,7 @@ use crate::{messages, records};
 /// Exports the one run that is named.
 ///
 /// # Errors
-/// When it is not one, has no result, is no mark or sweep, or the file cannot be written.
+/// When it is not one run, has no result, is not from `mark` or `sweep`, or the file cannot be written.
 pub(super) fn export(
     names: &[String],
     place: &PlaceArgs,

@@ -26,8 +26,8 @@ pub fn listing(models: &[ModelInfo]) -> Listing {
     Listing { entries, empty: String::new() }
 }
 
-/// Lays out what a model shows of itself, what is true of it, and what stands around it; what it has not
-/// is left out, and its parameters are in the JSON.
+/// Lists a model's reported properties, its true ones, and its surroundings, without those that it does not have; its
+/// parameters are in the JSON only.
 ///
 /// # Errors
 /// When the description has no JSON form.
@@ -111,8 +111,8 @@ fn zones(model: &ModelDescription) -> Option<String> {
     ))
 }
 
-/// One line per field that has a value; names lose their unit to the value. What is told of every drive
-/// comes before the tables of its kind.
+/// One line per field that has a value; units move from the name to the value. Fields that every drive has come before
+/// tables for its kind.
 fn flatten(name: &str, value: &Value, facts: &mut Vec<(String, String)>) {
     match value {
         Value::Object(fields) => {
@@ -194,8 +194,8 @@ mod tests {
         listing.entries.into_iter().find(|entry| entry.title == title).unwrap().facts
     }
 
-    // Breaks when a drive that vanishes is said to try for 3 s and to wrap, or a storm's length is that of
-    // nobody knows what.
+    // Breaks when a vanishing drive is listed with retries of 3 s and wrapping, or a storm's length does not say that it is
+    // a storm's.
     #[test]
     fn faults_are_told_with_what_belongs_to_them_only() {
         let names = |query: &str| -> Vec<String> {

@@ -47,7 +47,7 @@ pub fn listing(title: &str, span: Nanos, tally: &Tally) -> Listing {
 mod tests {
     use super::*;
 
-    // Breaks when the replies of a drive that nobody asked are called punctual to the nanosecond.
+    // Breaks when an idle drive's replies are listed as punctual to the nanosecond.
     #[test]
     fn of_a_drive_that_served_nobody_no_figure_is_told() {
         let listing = listing("sim:usb-8m", Nanos::secs(2), &Tally::default());

@@ -28,7 +28,7 @@ pub fn main(args: &TraceImportArgs) -> Result<Exit> {
     let output = args.output.as_deref();
     let mut imported = run(&mut *source, output, existing(args.force))
         .map_err(|error| in_the_way(output.unwrap_or(Path::new("")), error))?;
-    // One of our own tells what it was recorded on, and not where it is.
+    // A drivescope recording names the recorded devices, but no file.
     if imported.files.is_empty() {
         imported.files = args.files.iter().map(|file| file.display().to_string()).collect();
     }

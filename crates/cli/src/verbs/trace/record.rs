@@ -93,7 +93,7 @@ fn announcement(args: &TraceRecordArgs, subjects: &[Subject]) -> Announced {
     }
 }
 
-/// Refuses a command that stands where devices do: only the first word of it would be missed.
+/// Refuses a command in the place of devices; the error would otherwise name only its first word.
 fn refuse_command(args: &TraceRecordArgs) -> Result<()> {
     // A missing path below /dev is a device, not a command.
     let is_word = |path: &&PathBuf| !path.exists() && !path.starts_with("/dev");

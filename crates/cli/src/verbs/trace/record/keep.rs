@@ -16,7 +16,7 @@ pub struct Keeper {
     /// `None` when writing has failed.
     writer: Option<Writer>,
     failed: Option<TraceError>,
-    /// Says so to whoever waits for the end of the recording.
+    /// Signals the failure to the code that waits for the end of the recording.
     broken: Arc<AtomicBool>,
     subjects: Vec<Subject>,
     /// As the pairer numbers them: in the order in which they are first heard of.
