@@ -75,7 +75,7 @@ fn a_cache_that_fills_is_foreseen() {
     assert!(rates.iter().any(|rate| *rate > 2.0 * least), "the cache is not filled: {rates:?}");
 }
 
-// Breaks when a plan that ends by bytes is not known to the byte, on a drive whose rate nobody knows.
+// Breaks when the size of a plan that stops by bytes is inexact on a drive of unknown speed.
 #[test]
 fn bytes_of_a_plan_that_counts_them_are_exact() {
     let dir = scratch_dir();
@@ -299,7 +299,7 @@ fn runs_end_before_they_exceed_the_write_budget() {
     assert_eq!(runs.iter().filter(|runs| runs.is_empty()).count(), 4);
 }
 
-// Breaks when a test of large transfers, whose share is too small, takes the runs of others with it, or nobody says so.
+// Breaks when a test of large transfers, whose share is too small, uses up the runs of others, or is left out silently.
 #[test]
 fn tests_without_a_share_are_named() {
     let words = ["mark", "sim:sata-a", "--write-only", "--quick", "--runs=6", "--seed=7"];

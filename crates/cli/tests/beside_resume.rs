@@ -1,5 +1,5 @@
-//! Flags beside `--resume`, taken from the definitions of all verbs that have it: each is marked as one that may stand there, or
-//! is refused when it says something else than the record.
+//! Flags beside `--resume`, taken from the definitions of all verbs that have it: each is marked as allowed there, or is
+//! refused when it contradicts the record.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use crate::args::{self, BesideResume};

@@ -80,8 +80,8 @@ impl Drawer {
         self.state % bound
     }
 
-    /// A request of one task, with some I/Os merged into it. No two begin at the same sector, which btt cannot tell
-    /// apart, and none is split, which it loses.
+    /// A request of one task, with some I/Os merged into it. No two begin at the same sector, which btt cannot distinguish,
+    /// and none is split, which it loses.
     fn request(&mut self, at: u64) -> u64 {
         self.requests += 1;
         let device = (8 << 20) | (self.below(2) as u32 * 16);

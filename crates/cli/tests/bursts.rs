@@ -26,8 +26,8 @@ fn knee(writes: &Value) -> Option<(f64, f64)> {
     Some((knee["low"].as_f64()?, knee["high"].as_f64()?))
 }
 
-// Breaks when a burst is sold as what the drive sustains, or the knee is told elsewhere than where its cache is full: the
-// host has then written what the cache and the memory hold, and what was moved on meanwhile, a seventh at most.
+// Breaks when a burst is reported as the sustained rate, or the knee elsewhere than where the drive's cache is full: the
+// host has then written the size of the cache and the memory, and at most a seventh that was moved on meanwhile.
 #[test]
 fn the_knee_is_where_the_single_bit_cache_of_a_drawn_drive_is_full() {
     let (mut cached, mut found) = (0, 0);
@@ -49,7 +49,7 @@ fn the_knee_is_where_the_single_bit_cache_of_a_drawn_drive_is_full() {
     assert!(cached >= 3 && 2 * found >= cached, "{found} of {cached} caches were seen to be full");
 }
 
-// Breaks when a knee is made up where nothing falls, or what was not reached is not told with how much was written.
+// Breaks when a knee is reported although the rate does not fall, or one not reached without how much was written.
 #[test]
 fn a_drive_whose_rate_does_not_fall_has_no_knee() {
     for target in ["sim:mlc-nvme", "sim:hdd-wd", "sim:enterprise-28op"] {

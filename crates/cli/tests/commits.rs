@@ -22,7 +22,7 @@ fn commits(drive: &str) -> Value {
     run(&[&["mark", drive], &SHORT[..]].concat()).exits(0).body()
 }
 
-/// The same of a drive that loses what it acknowledged: its answer is no.
+/// The same of a drive that loses acknowledged writes: exit code 1.
 fn unsafe_commits(drive: &str) -> Value {
     let line = [&["mark", drive], &SHORT[..]].concat();
     let text: Vec<&str> = line.iter().copied().filter(|word| *word != "--json").collect();

@@ -176,7 +176,7 @@ fn sessions_that_take_turns_are_compared_as_observations() {
 }
 
 // Breaks when a tie is ranked, when the one that is surely slower is not last, or when a ratio of latencies has no interval
-// though its runs tell one, or has one though they do not.
+// though its runs give one, or has one though they do not.
 #[test]
 fn three_sides_are_ranked_and_ratios_of_latency_have_intervals() {
     let runs = scratch_dir();

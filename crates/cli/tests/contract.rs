@@ -20,7 +20,7 @@ fn count(value: &Value, at: &str) -> u64 {
 
 fn latency(value: &Value) {
     let [p50, p99, p999, max] = ["p50", "p99", "p999", "max"].map(|p| count(value, p));
-    // A percentile stands for a bucket's upper end; the maximum is exact.
+    // A percentile is the upper end of a bucket; the maximum is exact.
     assert!(p50 <= p99 && p99 <= p999 && p999 <= max + max / 500 + 1, "{value}");
     let mean = number(value, "mean");
     assert!(mean >= 0.0 && mean <= max as f64, "{value}");
@@ -145,7 +145,7 @@ fn fewer_than_six_runs_have_no_interval() {
     }
 }
 
-/// A drive that was pulled out: zero is no speed, and to run it again is no advice.
+/// A drive that was pulled out: zero is not a speed, and running it again is not useful advice.
 #[test]
 fn a_drive_that_vanished_has_no_median_and_is_told_as_such() {
     for (at, word) in [("0", "RND4K Q1T1"), ("3000000", "RND4K Q1T1")] {
@@ -166,7 +166,7 @@ fn a_drive_that_vanished_has_no_median_and_is_told_as_such() {
     }
 }
 
-/// Nothing was measured when nothing finished: zero is no speed of a drive.
+/// Nothing was measured when nothing finished: zero is not the speed of a drive.
 #[test]
 fn a_window_in_which_nothing_finished_gives_no_number() {
     let dir = scratch_dir();

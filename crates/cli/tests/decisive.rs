@@ -88,7 +88,7 @@ fn tests_are_repeated_only_while_they_are_undecided() {
     assert!(short.contains(&18), "{short:?}");
 }
 
-// Breaks when nobody looks whether a drive has recovered before the next run is made, or somebody does although no run writes.
+// Breaks when the next run does not wait until a drive has recovered, or waits although no run writes.
 #[test]
 fn runs_after_writes_wait_for_the_drive() {
     let waited = |more: &[&str]| {

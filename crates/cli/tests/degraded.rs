@@ -1,5 +1,5 @@
-//! Machines that tell or allow less than this one: a sandbox without `/sys`, a container's filter, an older kernel. What
-//! is missing ends in a clean way round or in one clear error; never in a proof that is wrong, and never in a write.
+//! Machines that show or allow less than this one: a sandbox without `/sys`, a container's filter, an older kernel. What
+//! is missing leads to a fallback or to one clear error; never to a wrong proof, and never to a write.
 //!
 //! In a program of its own: its sandboxes would take along what other tests have mounted, and keep it busy.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
@@ -34,7 +34,7 @@ const READ: [&str; 9] = [
 struct Hidden {
     name: &'static str,
     script: &'static str,
-    /// Without it nobody knows who uses a device.
+    /// Without it the users of a device cannot be found.
     unsafe_to_write: bool,
 }
 

@@ -54,7 +54,7 @@ fn emulated_cursors_read_the_cache_and_right_ones_the_disk() {
     let told = ["each block is transferred 8 times", "pattern rejected", "leave --emulate out"];
     let ran = face(&emulated, dir.path()).exits(0).says(&told);
     assert!(rate(&ran.stdout) > 1.4 * rate(&right.stdout), "{}", ran.stdout);
-    // Scripts run unchanged, unless they ask to be told.
+    // Scripts run unchanged, unless they ask for errors.
     face(&format!("--strict {emulated}"), dir.path()).exits(1);
     face(&format!("--strict {line}"), dir.path()).exits(0);
 }
@@ -323,8 +323,8 @@ fn a_script_for_diskspd_runs_unchanged_on_ext4() {
     is_measured_by_a_script_on("ext4");
 }
 
-// Breaks when what such a script collects never came from a device: on Btrfs diskspd's own buffers were not aligned, and it
-// told what the page cache delivers.
+// Breaks when the figures that such a script collects never came from a device: on Btrfs diskspd's own buffers were not
+// aligned, and it reported the speed of the page cache.
 #[test]
 fn a_script_for_diskspd_runs_unchanged_on_btrfs() {
     is_measured_by_a_script_on("btrfs");

@@ -85,7 +85,7 @@ fn ctrl_c_while_measuring_keeps_what_was_measured_and_says_that_it_is_not_all() 
     assert!(names(dir.path()).is_empty());
 }
 
-// Breaks when nobody can see years later what ended a run.
+// Breaks when a record does not show years later why its run ended.
 #[test]
 fn the_record_names_the_signal_that_ended_the_run() {
     let dir = scratch_dir();

@@ -1,4 +1,4 @@
-//! `scripts/field-trial`: what it packs can be taken in again, and says of nobody whose drive it was.
+//! `scripts/field-trial`: its archives can be imported again, and do not identify the drive's owner.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -80,7 +80,7 @@ fn no_verb_writes_over_a_file_unasked() {
     }
 }
 
-// Breaks when a probe that has no plot is made before that is told.
+// Breaks when a probe that has no plot runs before the error is printed.
 #[test]
 fn a_probe_without_a_plot_says_so_first() {
     let runs = scratch_dir();

@@ -106,7 +106,7 @@ fn command_lines_of_old_guides_run() {
     }
 }
 
-// Breaks when the imitation writes to what nobody consented to losing: flashbench itself does.
+// Breaks when the imitation writes to a drive without consent to lose its data: flashbench itself does.
 #[test]
 fn destructive_tests_pass_the_safety_gate() {
     let dir = scratch_dir();

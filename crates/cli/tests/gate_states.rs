@@ -1,5 +1,5 @@
-//! Each verb that can write, on a file in each state in which somebody uses it: refused, and the file is as it was. Beside
-//! it the same verbs on files that nobody uses, on each filesystem: they go through.
+//! Each verb that can write, on a file in each state in which it is in use: refused, and the file is as it was. Beside
+//! it the same verbs on unused files, on each filesystem: they go through.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 use crate::common;
@@ -294,7 +294,7 @@ fn is_in_the_documents(table: &str) {
 /// Lines that write at once, and are done in a second.
 const QUICK: [&str; 6] = ["mark", "run", "sweep", "trace replay", "flashbench -O", "diskspd -w"];
 
-/// Runs the quick lines on a target that nobody uses, consented to with these words: each goes through, and writes.
+/// Runs the quick lines on an unused target, consented to with these words: each goes through, and writes.
 fn goes_through(stage: &Stage, target: &Path, content: &Path, words: &str) {
     for (name, before, line) in matrix::core().filter(|(name, ..)| QUICK.contains(name)) {
         assert_eq!(stage.sh(before).code, Some(0), "{name}");
@@ -332,7 +332,7 @@ fn on_loop(fstype: &str) {
     on_filesystem(mounted.path(), "");
 }
 
-// Breaks when the gate becomes a wall: a lease that is refused where nobody uses the file, or asked for a word too many.
+// Breaks when the gate is too strict: when it refuses an unused file, or asks for a needless word of consent.
 #[test]
 fn files_that_nobody_uses_are_written_to_on_each_filesystem() {
     std::thread::scope(|scope| {
@@ -393,8 +393,8 @@ fn devices_and_partitions_that_nobody_uses_are_written_to() {
     tool("delpart", &[device.dev(), "1"]);
 }
 
-// Breaks when what is not known is a refusal by itself, or no matter at all: of another user's file the kernel answers nobody
-// who else has it open.
+// Breaks when unknown users of a file are refused outright, or ignored: the kernel does not show to other users who has a
+// file open.
 #[test]
 fn users_that_are_not_known_take_a_word_of_their_own() {
     if !is_root() {

@@ -21,8 +21,8 @@ fn shown(command: &Command, long: bool) -> String {
     help.to_string()
 }
 
-/// Were a line of ours a column too long, clap would break it, and the next line would begin where ours does: a line of
-/// one word between them. So each has to stand as it was written. What clap lays out itself has no breaks of ours.
+/// If a line of ours were a column too long, clap would break it, and the next line would begin where ours does, after a
+/// line of one word. So each line has to appear as it was written. Text that clap lays out itself has no breaks of ours.
 #[test]
 fn help_fits_80_columns_and_no_line_is_broken_twice() {
     for page in pages() {

@@ -36,10 +36,10 @@ fn kill(run: &Recorded) {
     kill_after(run, 0);
 }
 
-/// As [`kill`], after so many entries of its journal.
+/// As [`kill`], after the first `entries` entries of its journal.
 fn kill_after(run: &Recorded, entries: usize) {
     for name in ["end.json", "SHA256SUMS", "document.json", "series.csv", "histograms.hlog"] {
-        // A purge that was killed is made anew, as another run.
+        // A killed purge starts over, as another run.
         let _ = fs::remove_file(run.path(name));
     }
     let journal = run.text("journal.jsonl");
@@ -47,7 +47,7 @@ fn kill_after(run: &Recorded, entries: usize) {
     fs::write(run.path("journal.jsonl"), kept).unwrap();
 }
 
-/// The commands of drivescope that `text` tells; those that do something, not those that show.
+/// The commands of drivescope in `text` that do something, without those that show.
 fn told(text: &str) -> Vec<Vec<String>> {
     let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let commands = whole.split("drivescope ").skip(1);
@@ -63,7 +63,7 @@ fn told(text: &str) -> Vec<Vec<String>> {
     commands.map(words).filter(|words| verbs.contains(&words[0].as_str())).collect()
 }
 
-/// The last command that `ran` told, the hint, run in a shell; what the run was made with is told above it.
+/// Runs the last command that `ran` printed, the hint, in a shell; the run's own command is printed above it.
 fn try_hint(ran: &Ran, runs: &Path) -> Ran {
     let text = format!("{} {}", ran.stdout, ran.stderr);
     let words = told(&text).pop().unwrap_or_else(|| panic!("no command is told: {text}"));
@@ -89,7 +89,7 @@ fn stopped(args: &[&str], runs: &Path) -> Ran {
     stopped_at(args, runs, 1)
 }
 
-/// As [`stopped`], when there are more than so many lines of journals.
+/// As [`stopped`], when there are more than `lines` lines of journals.
 fn stopped_at(args: &[&str], runs: &Path, lines: u64) -> Ran {
     stopped_when(args, runs, || lines_in(runs) > lines)
 }
@@ -103,7 +103,7 @@ fn stopped_when(args: &[&str], runs: &Path, is_time: impl Fn() -> bool) -> Ran {
     alive.end().exits(130)
 }
 
-// Breaks when a run that was not finished is told to go on in a way that refuses it.
+// Breaks when the printed command for resuming an unfinished run is refused.
 #[test]
 fn a_run_that_was_killed_goes_on_as_it_is_told_everywhere() {
     for verb in VERBS {
@@ -115,7 +115,7 @@ fn a_run_that_was_killed_goes_on_as_it_is_told_everywhere() {
             kill(&first);
             let ran = at(dir.path(), &[ask, &[&first.id()]].concat());
             follow(&ran, dir.path());
-            // A purge is made anew.
+            // A purge starts over.
             if verb[0] != "purge" {
                 let again = at(dir.path(), &["runs", "show", &first.id()]).exits(0).stdout;
                 assert_eq!(again.lines().next(), whole.lines().next(), "{verb:?} after {ask:?}");
@@ -124,7 +124,7 @@ fn a_run_that_was_killed_goes_on_as_it_is_told_everywhere() {
     }
 }
 
-// Breaks when a finished run is told to be repeated in a way that refuses it.
+// Breaks when the printed command for repeating a finished run is refused.
 #[test]
 fn a_finished_run_is_made_again_as_it_is_told() {
     for verb in VERBS {
@@ -139,7 +139,7 @@ fn a_finished_run_is_made_again_as_it_is_told() {
     }
 }
 
-// Breaks when a run is told to be made again with files that are in its way.
+// Breaks when the printed command for repeating a run names files that exist.
 #[test]
 fn what_is_made_again_has_files_of_its_own() {
     let dir = scratch_dir();
@@ -260,7 +260,7 @@ fn files_that_are_left_out_once_are_told_of_and_come_back() {
     assert!(rows() > before);
 }
 
-// Breaks when a part of a survey is told to go on, or to be made anew, with flags or by the command of the survey.
+// Breaks when the command for resuming or repeating a part of a survey is the survey's, or has flags of the survey.
 #[test]
 fn a_part_of_a_survey_leads_on_as_what_it_is() {
     let dir = scratch_dir();
@@ -286,7 +286,7 @@ fn a_part_of_a_survey_leads_on_as_what_it_is() {
     }
 }
 
-// Breaks when a survey that goes on makes the part anew that it was stopped in, or what it finds is another thing then.
+// Breaks when a resumed survey restarts the part during which it was stopped, or then has other findings.
 #[test]
 fn a_survey_goes_on_within_its_part() {
     let conclusions = |runs: &Path| {
@@ -363,7 +363,7 @@ fn a_survey_is_passed_on_with_its_parts() {
     assert!(recorded(dir.path()).is_empty());
 }
 
-// Breaks when a repetition that was stopped is told to differ, or does not lead back to what it repeats.
+// Breaks when a stopped repetition is reported to differ, or does not lead back to the run that it repeats.
 #[test]
 fn a_stopped_rerun_is_not_judged_and_leads_to_the_comparison() {
     let dir = scratch_dir();
@@ -382,8 +382,8 @@ fn a_stopped_rerun_is_not_judged_and_leads_to_the_comparison() {
     }
 }
 
-// Breaks when the sides of a comparison that was stopped cannot be brought to their ends and held against each other, or
-// when single I/Os that a file has not are not told.
+// Breaks when the sides of a stopped comparison cannot be finished and compared, or when single I/Os that are missing in a
+// file are not mentioned.
 #[test]
 fn a_stopped_comparison_and_a_file_of_ios_lead_on() {
     let dir = scratch_dir();
@@ -415,8 +415,8 @@ fn a_stopped_comparison_and_a_file_of_ios_lead_on() {
     assert!(rows("ios.csv") > 1 && rows("ios-2.csv") > 1);
 }
 
-// Breaks when who consented to writing is not told, on going on, that it takes that again, and by which word; or when a
-// word is told that the file does not have.
+// Breaks when the hint for resuming a run that writes does not name the word of consent that is needed again, or names a
+// word that is not the file's.
 #[test]
 fn consent_is_asked_for_again_with_its_word() {
     let dir = scratch_dir();
@@ -444,7 +444,7 @@ fn consent_is_asked_for_again_with_its_word() {
     }
 }
 
-// Breaks when a drive that has another name by now cannot be gone on with, or nobody says how.
+// Breaks when a run cannot be resumed on a drive that has another name by now, or no hint says how.
 #[test]
 fn a_target_that_moved_is_named_by_the_word_that_is_told() {
     let dir = scratch_dir();
@@ -493,7 +493,7 @@ fn the_typed_verb_resumes_the_last_of_its_unfinished_runs() {
     at(dir.path(), &["sweep", "--resume=last"]).fails(2, &["a probing, and finished"]);
 }
 
-// Breaks when a mark without a number is held against one that has to be measured first, for nothing.
+// Breaks when a mark without a number is compared with a target that then has to be measured for nothing.
 #[test]
 fn a_mark_without_a_number_is_told_before_the_other_side_is_measured() {
     let dir = scratch_dir();
@@ -507,7 +507,7 @@ fn a_mark_without_a_number_is_told_before_the_other_side_is_measured() {
     in_shell("trend image", dir.path()).fails(2, &["mark with a number"]);
 }
 
-// Breaks when a verb is told to take a flag that it has not, or a command that does not remove the file.
+// Breaks when a hint has a flag that the verb lacks, or a command that does not remove the file.
 #[test]
 fn what_a_killed_comparison_left_can_be_removed_as_it_is_told() {
     let dir = scratch_dir();
@@ -531,7 +531,7 @@ fn what_a_killed_comparison_left_can_be_removed_as_it_is_told() {
     assert!(!left.exists());
 }
 
-// Breaks when a run whose drive was named by a relative path is gone on with, or made anew, somewhere else than there.
+// Breaks when a run whose drive was named by a relative path is resumed or repeated on another file.
 #[test]
 fn a_relative_name_leads_there_from_anywhere() {
     let there = scratch_dir();

@@ -278,7 +278,7 @@ fn documents(dir: &Path) -> Vec<String> {
     lines
 }
 
-// Breaks when a name in a file commands the terminal of whoever reads it.
+// Breaks when a name in a file controls the reader's terminal.
 #[test]
 fn no_file_commands_the_terminal() {
     let dir = scratch_dir();

@@ -105,7 +105,7 @@ fn what_fio_says_is_what_is_imported() {
     run([Path::new("import"), &dir.path().join("a.json"), &again]).fails(2, &["c.json", "same as"]);
 }
 
-// Breaks when plain percentiles of two runs are made into one, or logs of fio tell other bytes than its JSON.
+// Breaks when plain percentiles of two runs are merged, or fio's logs have other byte counts than its JSON.
 #[test]
 fn plain_percentiles_are_kept_and_logs_add_up() {
     if !has("fio", "--version") {
@@ -199,7 +199,7 @@ fn the_text_and_the_xml_of_diskspd_say_the_same() {
     assert_eq!(text["imported"]["told"]["direct"], true);
 }
 
-// Breaks when a recorded import cannot be found, shown and held against a run of ours.
+// Breaks when a recorded import cannot be found, shown and compared with a run of ours.
 #[test]
 fn what_was_imported_is_shown_and_compared() {
     let dir = scratch_dir();

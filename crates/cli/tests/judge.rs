@@ -14,7 +14,7 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../pts/tests/data").join(name)
 }
 
-// Breaks when logs beside a JSON are not found, or a script cannot tell an answer from an error.
+// Breaks when logs beside a JSON are not found, or a script cannot distinguish an answer from an error.
 #[test]
 fn a_result_is_judged_with_the_logs_beside_it() {
     let ran = run([Path::new("judge"), &data("group/g.json"), Path::new("--json")]).exits(1);

@@ -104,7 +104,7 @@ fn what_has_no_end_is_refused() {
     run([Path::new("show"), &sparse]).fails(2, &["sparse.json", "long"]);
 }
 
-/// Read as nothing told, a figure that cannot be makes another result.
+/// If an impossible figure were ignored, the result would be another.
 #[test]
 fn figures_that_cannot_be_are_named_with_their_file() {
     let dir = scratch_dir();

@@ -167,7 +167,7 @@ fn a_test_is_seen_and_ended_by_a_key() {
 fn json_and_the_wish_for_no_colours_are_kept() {
     let dir = common::scratch_dir();
     let file = dir.path().join("result.json");
-    // The shell is told to end, too.
+    // The shell gets the signal, too.
     let line =
         format!("trap : INT; NO_COLOR=1 {LONG} --json > {}; echo \"code $?\"", file.display());
     let Some(mut terminal) = Terminal::begin((100, 30), &line) else { return };
@@ -204,7 +204,7 @@ fn a_stopped_run_gives_the_terminal_back_and_takes_it_again() {
     has_all(after(&terminal.end()), &["resume it: drivescope pts --resume", "code 130"]);
 }
 
-// Breaks when a run that is told to end from outside leaves its screen behind.
+// Breaks when a run that is ended by a signal leaves its screen behind.
 #[test]
 fn a_run_that_is_told_to_end_gives_the_terminal_back() {
     let line = format!("timeout --foreground --preserve-status -s TERM 3 {LONG}; echo \"code $?\"");

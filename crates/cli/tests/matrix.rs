@@ -18,9 +18,9 @@ use lines::{Access, FILES, Line, VERBS, outputs};
 
 use crate::args;
 
-/// Set to `overwrite`, the lines in the scenarios are written anew.
+/// Set to `overwrite`, it rewrites the lines in the scenarios.
 const RENEW: &str = "LAB_MATRIX";
-/// Between these two the lines stand.
+/// The lines are between these two.
 const BEGIN: &str = "# Lines, made from the commands' own definitions (docs/lab.md).\n";
 const END: &str = "# End of lines.\n";
 
@@ -48,7 +48,7 @@ fn has(command: &Command, name: &str) -> bool {
     command.get_arguments().any(|argument| argument.get_id() == name)
 }
 
-/// Breaks when a verb was added and nobody said whether it writes: it would not be in the matrix.
+/// Breaks when a new verb is not classified as reading or writing: it would not be in the matrix.
 #[test]
 fn every_verb_is_said_to_read_or_to_write() {
     let found = verbs();
@@ -88,7 +88,7 @@ fn every_verb_is_said_to_read_or_to_write() {
     assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "two lines of one name");
 }
 
-/// Breaks when a flag was added that writes a file, and nobody tried to point it at a device.
+/// Breaks when a new flag that writes a file was never pointed at a device.
 #[test]
 fn every_path_is_said_to_be_read_or_written() {
     let takes_path =

@@ -1,5 +1,5 @@
-//! Outputs that would be written over what is measured: each flag that names a file, pointed at the target by every kind of
-//! name, at a device and at a pipe that nobody reads. The table of docs/safety.md is made of what came of it.
+//! Outputs that would overwrite what is measured: each flag that names a file, pointed at the target by every kind of
+//! name, at a device and at a pipe without a reader. The table of docs/safety.md is made from the outcomes.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 use crate::{cases, common};

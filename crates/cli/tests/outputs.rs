@@ -62,7 +62,7 @@ fn a_result_that_cannot_be_written_is_an_error() {
     }
 }
 
-/// Talk is beside the result: with nobody to hear it the result is the same.
+/// Messages are separate from the result: when they cannot be printed, the result is the same.
 #[test]
 fn nobody_has_to_listen() {
     let fixture = Fixture::new();

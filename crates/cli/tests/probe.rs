@@ -132,7 +132,7 @@ fn what_cannot_be_probed_is_named() {
     probe(&[]).fails(2, &["<TARGET>"]);
 }
 
-// Breaks when a killed or ended probing begins anew, or goes on with other answers than its record has.
+// Breaks when a killed or finished probe run starts over, or resumes with other answers than its record has.
 #[test]
 fn a_probing_goes_on_where_its_record_ends() {
     let runs = scratch_dir();
@@ -159,7 +159,7 @@ fn a_probing_goes_on_where_its_record_ends() {
     other.fails(2, &["--seed", "record"]);
 }
 
-// Breaks when a row tells whose drive it is of, or a table loses or doubles rows.
+// Breaks when a row identifies the drive's owner, or a table loses or doubles rows.
 #[test]
 fn rows_are_redacted_and_merge_into_a_table() {
     let dir = scratch_dir();

@@ -44,7 +44,7 @@ fn the_question_for_consent_ends_with_the_first_signal() {
     assert_eq!(names(dir.path()), ["image"]);
 }
 
-// Breaks when what waits for a pipe that nobody writes to goes on after it was asked to end.
+// Breaks when a command that waits for a pipe without a writer ignores a request to stop.
 #[test]
 fn reading_a_pipe_that_nobody_writes_to_ends_with_the_first_signal() {
     for line in [

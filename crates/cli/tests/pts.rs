@@ -93,8 +93,7 @@ fn killed(mut command: Command, runs: &Path, parts: usize) {
     child.wait().unwrap();
 }
 
-// A test of days that begins anew after each power failure is never made; one that goes on from a state that nobody
-// knows is worse.
+// A test of days that starts over after each power failure never ends; one that resumes from an unknown state is worse.
 #[test]
 fn a_test_that_was_killed_goes_on_from_its_last_whole_part() {
     if !has_means(&["losetup"]) {
@@ -124,7 +123,7 @@ fn a_test_that_was_killed_goes_on_from_its_last_whole_part() {
     assert!(fills >= 4.0, "{fills}");
 }
 
-// The drive that a run goes on with has to be the one that it was begun on, and nobody may have written to it.
+// A run has to resume on the drive on which it began, and only if no other program has written to it.
 #[test]
 fn a_run_does_not_go_on_on_another_drive_or_after_foreign_writes() {
     if !has_means(&["losetup", "dd"]) {
@@ -249,7 +248,7 @@ fn a_budget_holds_to_the_byte_while_a_test_runs() {
     assert!(body["bytes_written"].as_u64().unwrap() > 2 << 30);
 }
 
-// A virtual drive is made anew with each process: what was made has to come out once more, or the rest is of another
+// A virtual drive starts over with each process: it has to produce the recorded part again, or the rest is of another
 // state.
 #[test]
 fn a_virtual_run_that_was_killed_ends_as_one_that_was_not() {
@@ -335,7 +334,7 @@ fn a_round_that_was_killed_goes_on_unless_others_wrote() {
     refused.fails(3, &["were written to the drive since its last whole part", "start again"]);
 }
 
-/// Breaks when a rule's value is told in the unit of another's: fio's and ours are of I/Os a second, whatever is tracked.
+/// Breaks when a rule's value has the unit of another's: fio's and ours are in IOPS, whatever is tracked.
 #[test]
 fn each_rule_tells_its_value_in_its_own_unit() {
     let dir = scratch_dir();

@@ -132,8 +132,8 @@ fn all_pages_of_the_specification_are_there() {
     }
 }
 
-/// Breaks when a file asks for something that is not in it, runs another script than ours, or names of its parts are not unique: a
-/// reader of the screen would tell one chart with another's words.
+/// Breaks when a page asks for something that is not in it, runs another script than ours, or names of its parts are not
+/// unique: a screen reader would describe one chart with another's words.
 #[test]
 fn a_report_needs_nothing_and_runs_our_script_alone() {
     let (html, ran) = reported("iops", "", &["--minute=1ms", "--rounds-max=5"]);

@@ -1,4 +1,4 @@
-//! Purging through the command line: who consented loses all, nobody else loses anything, and what is said is true.
+//! Purging through the command line: it erases everything with consent, nothing without, and its messages are true.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 use crate::common;

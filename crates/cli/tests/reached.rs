@@ -83,8 +83,8 @@ fn filesystems_on_a_loop_with_direct_io_reach_the_disk_under_it() {
     }
 }
 
-/// If it failed, whoever wants the drive's number on Btrfs would have no way to it, or would not be told what that way leaves
-/// out; and a flag that does nothing would be taken elsewhere.
+/// If it failed, the drive's own speed on Btrfs could not be measured, or the output would not say what that omits; and a
+/// flag without effect would be accepted on other filesystems.
 #[test]
 fn a_file_without_copy_on_write_reaches_the_disk_under_btrfs() {
     if !has_means(&["losetup", "mkfs.btrfs", "mkfs.ext4"]) {
@@ -249,8 +249,8 @@ fn a_warm_page_cache_is_refuted_with_every_engine() {
     assert!(bytes == fs::read(&path).unwrap(), "a file that exists is only read");
 }
 
-/// A kernel or a library that drops O_DIRECT without a word. The program believes that it has direct
-/// I/O; only the counters can tell.
+/// A kernel or a library that silently drops O_DIRECT. The program believes that it has direct
+/// I/O; only the counters show that it does not.
 #[test]
 fn direct_io_that_is_stripped_in_silence_is_refuted_with_every_engine() {
     if !has_tools(&["cc"]) {

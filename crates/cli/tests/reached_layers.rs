@@ -158,7 +158,7 @@ fn btrfs_on_a_sparse_image_is_reached_by_what_this_run_wrote() {
     }
 }
 
-/// If it failed, another program's writes, or reads, of the same disk would stand in for bytes that Btrfs packed.
+/// If it failed, another program's writes, or reads, of the same disk would count for bytes that Btrfs packed.
 #[test]
 fn what_btrfs_compresses_is_not_proven_by_what_others_move() {
     if !has_means(&["losetup", "mkfs.btrfs"]) {

@@ -198,7 +198,7 @@ fn no_record_leaves_nothing() {
     run([&VIRTUAL[..], &["--no-record", "--keep-samples=csv"]].concat()).fails(2, &["--keep-s"]);
 }
 
-/// XDG Base Directory Specification: the place where a user looks for data, unless told otherwise.
+/// XDG Base Directory Specification: the place where a user looks for data, unless another is named.
 #[test]
 fn runs_are_kept_in_the_users_data_directory() {
     let home = scratch_dir();
@@ -218,8 +218,8 @@ fn runs_are_kept_in_the_users_data_directory() {
     assert_eq!((recorded(&chosen).len(), recorded(&xdg.join("drivescope/runs")).len()), (1, 1));
 }
 
-/// Nobody measures for an hour to learn at the end that it was for nothing. And nobody who did not ask
-/// for a record goes without a measurement for want of one.
+/// An unusable directory is an error before the measurement, not after an hour of it. And without a request
+/// for a record, the lack of one does not prevent a measurement.
 #[test]
 fn a_place_that_cannot_be_used_is_an_error_only_for_who_named_it() {
     let dir = scratch_dir();
@@ -282,8 +282,8 @@ fn a_directory_that_may_not_be_written_is_known_before_anything_is_done() {
     assert!(names(&at("open")).is_empty() && names(&at("locked")).is_empty());
 }
 
-/// A record that cannot be kept to its end: the measurement is not thrown away with it, nobody is told
-/// that all is well, and what was reported as saved is there.
+/// A record that cannot be completed: the measurement is not discarded with it, the failure is reported, and
+/// what was reported as saved is there.
 #[test]
 fn a_full_disk_ends_the_record_and_not_the_measurement() {
     if !has_means(&["mount"]) {
@@ -380,7 +380,7 @@ fn two_that_record_at_once_do_not_hinder_each_other() {
     assert_eq!(listed["unreadable"], serde_json::json!([]));
 }
 
-/// If it failed, whoever reads a record could repeat the word that its owner typed to consent to writing.
+/// If it failed, readers of a record could repeat the word that its owner typed to consent to writing.
 #[test]
 fn the_word_of_consent_is_kept_nowhere() {
     let (dir, place) = (scratch_dir(), scratch_dir());

@@ -72,8 +72,8 @@ fn names<'a>(html: &'a str, attribute: &str) -> Vec<&'a str> {
     html.split(&begins[..]).skip(1).map(|rest| rest.split('"').next().unwrap()).collect()
 }
 
-/// Breaks when an instrument's report lacks its charts or asks the network for something, when a reader cannot tell what
-/// an axis counts, or when a plot is too large for the screen of a server.
+/// Breaks when an instrument's report lacks its charts or asks the network for something, when an axis has no label, or
+/// when a plot is too large for the screen of a server.
 #[test]
 fn every_instrument_has_a_whole_page_and_plots_that_fit() {
     let dir = TempDir::new().unwrap();
@@ -89,7 +89,7 @@ fn every_instrument_has_a_whole_page_and_plots_that_fit() {
         let shown = run(["show", "last"]).exits(0).stdout;
         assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
         assert!(!shown.contains('\u{1b}'), "a pipe gets no colours: {shown}");
-        // Each plot ends with how to see it alone, and a blank line stands before the next.
+        // Each plot ends with how to see it alone, and a blank line precedes the next.
         let (_, drawn) = shown.split_once("\n\n").unwrap();
         let drawn: Vec<&str> = drawn.split("  --plot ").collect();
         for (plot, text) in plots.iter().zip(&drawn) {
@@ -104,7 +104,7 @@ fn every_instrument_has_a_whole_page_and_plots_that_fit() {
     }
 }
 
-/// Breaks when a page is too large to be sent, or has two parts of one name, so that a reader of the screen would tell one
+/// Breaks when a page is too large to be sent, or has two parts of one name, so that a screen reader would describe one
 /// chart with another's words.
 fn is_whole(html: &str, of: &str) {
     assert!(html.len() < BYTES_MAX, "{of}: {} bytes", html.len());
@@ -286,7 +286,7 @@ fn several_runs_have_an_index_and_an_altered_one_is_told() {
     assert!(html.contains("altered since: document.json"), "the page says so itself");
 }
 
-/// Breaks when a name in somebody else's document is obeyed by the browser of whoever reports it.
+/// Breaks when the browser obeys a name in a document that somebody else made.
 #[test]
 fn a_hostile_document_stays_words() {
     let dir = TempDir::new().unwrap();

@@ -144,7 +144,7 @@ fn a_killed_run_of_a_directory_keeps_what_was_finished() {
                 format!("{} {}", test["name"].as_str().unwrap(), test["op"].as_str().unwrap());
             assert_eq!(test["runs"], Value::from(figures[&name].clone()), "{name}");
         }
-        // Those killed before they were recorded leave theirs, of which every run tells.
+        // Those killed before they were recorded leave theirs, which every run reports.
         let left = names(dir.path()).into_iter().find(|name| name.contains(&made.id()));
         assert_eq!(left, None, "the test file of the killed run stayed");
     };
@@ -162,7 +162,7 @@ fn killed_in_the_middle(target: &Path, runs: &Path, flags: &[&str]) -> Recorded 
     only(runs)
 }
 
-/// Between the last step and the document nothing is left to measure, and all is there to tell of.
+/// Between the last step and the document nothing is left to measure, and the record has all results.
 #[test]
 fn a_run_killed_before_its_document_gets_it() {
     let runs = scratch_dir();
@@ -219,7 +219,7 @@ fn who_removes_a_killed_run_is_told_of_its_test_file() {
     let ran = at(runs.path(), &["runs", "rm", &made.id(), "--yes"]).exits(0);
     let told = format!("(4 MiB): rm {}", dir.path().join(left).display());
     assert!(ran.stderr.contains(&told), "{}", ran.stderr);
-    // Of one that ended there is nothing to tell.
+    // There is nothing to report of one that ended there.
     killed_in_the_middle(dir.path(), runs.path(), &["--size=4MiB", "--remove-leftovers"]);
     resume(runs.path(), "last");
     let ran = at(runs.path(), &["runs", "rm", "last", "--yes"]).exits(0);

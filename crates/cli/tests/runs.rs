@@ -88,7 +88,7 @@ fn a_run_is_shown_as_it_was_printed() {
         for word in [&*id, "as recorded: 9 files have their checksums", "sha256", "sim:hdd-7200"] {
             assert!(about.contains(word), "{about}");
         }
-        // A command stands unbroken, to be copied.
+        // A command is not wrapped, so that it can be copied.
         let mut lines = shown.lines().filter(|line| !line.trim_start().starts_with("command "));
         assert!(lines.all(|line| textwrap::core::display_width(line) <= 80), "{shown}");
     }
@@ -116,7 +116,7 @@ fn names_that_mean_no_run_or_several_are_told() {
     runs(empty.path(), &["show", "last"]).fails(2, &[empty.path().to_str().unwrap(), "no runs"]);
 }
 
-/// Records are evidence: whoever looks at one is told when it is not what was recorded.
+/// Records are evidence: all views report when one is not what was recorded.
 #[test]
 fn an_altered_run_is_not_believed() {
     let dir = recorded_runs(1);
@@ -144,8 +144,8 @@ fn an_altered_run_is_not_believed() {
     fs::remove_file(made.path("more.txt")).unwrap();
     restore(&made, &sound);
     runs(dir.path(), &["show", "last"]).exits(0);
-    // A journal that does not check is no run at all, and its line is named. A list does not read it, and
-    // sees by its length that it is not the one of the end.
+    // A run with a journal that fails its check is not a run, and the error names its line. A list does not read the
+    // journal, and detects by its length that it is not the one of the end.
     let journal = made.text("journal.jsonl");
     fs::write(made.path("journal.jsonl"), journal.replacen("\"run\":0", "\"run\":99", 1)).unwrap();
     runs(dir.path(), &["show", "last"]).fails(2, &["journal.jsonl:1", "checksum"]);
@@ -321,7 +321,7 @@ fn a_document_of_the_first_version_is_imported_and_shown() {
     let page = runs(dir.path(), &["show", &id]).exits(0).stdout;
     assert!(page.contains("RND4K Q1T1") && page.contains("sim:hdd-7200"), "{page}");
     assert_eq!(listed(dir.path()), std::slice::from_ref(&id));
-    // A document alone tells what was found, and not how to find it again.
+    // A document alone has the result, and not how to measure it again.
     for args in [&["rerun", &id][..], &["mark", "--resume", &id]] {
         at(dir.path(), args).fails(2, &[&id, "imported as a document alone"]);
     }

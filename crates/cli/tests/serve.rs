@@ -17,7 +17,7 @@ fn is_mounted(dir: &Path) -> bool {
     mounts.lines().any(|line| line.split(' ').nth(4) == dir.to_str())
 }
 
-// Breaks when a script cannot tell where the drive is, or Ctrl-C leaves a mount that hangs whoever looks.
+// Breaks when a script cannot find out where the drive is, or Ctrl-C leaves a mount that hangs on access.
 #[test]
 fn it_says_where_the_drive_is_and_leaves_nothing_behind() {
     let Some(mut server) = Server::start(&["hdd-7200?seed=7"]) else { return };
@@ -43,7 +43,7 @@ fn it_says_where_the_drive_is_and_leaves_nothing_behind() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
-// Breaks when a server goes on for a drive that nobody can reach any more.
+// Breaks when a server continues for a drive that cannot be reached any more.
 #[test]
 fn unmounting_it_ends_the_service() {
     let Some(server) = Server::start(&["hdd-7200"]) else { return };
@@ -71,7 +71,7 @@ fn a_drive_in_use_is_pulled_out() {
 }
 
 // Breaks when Ctrl-C that reaches the server twice, from the terminal and from a script's trap, ends it before
-// it has taken its mount away: whoever looks at the directory then gets an error.
+// it has removed its mount: any access to the directory then fails.
 #[test]
 fn being_asked_twice_at_once_leaves_no_dead_mount() {
     for _ in 0..5 {
@@ -89,7 +89,7 @@ fn being_asked_twice_at_once_leaves_no_dead_mount() {
     }
 }
 
-// Breaks when what a killed server left is met with an error that nobody understands.
+// Breaks when the remains of a killed server lead to an incomprehensible error.
 #[test]
 fn a_dead_mount_is_told_from_a_missing_directory() {
     let Some(mut server) = Server::start(&["hdd-7200"]) else { return };
@@ -107,7 +107,7 @@ fn a_dead_mount_is_told_from_a_missing_directory() {
     run(["sim", "serve", "hdd-7200", path, "--store", "/nonexistent"]).fails(2, &["/nonexistent"]);
 }
 
-// Breaks when a full store is taken for a failing drive: nobody would know what to do.
+// Breaks when a full store is reported as a failing drive, without what to do.
 #[test]
 fn a_full_store_says_what_to_do() {
     let Some(mut server) = Server::start(&["hdd-7200", "--memory=64KiB"]) else { return };

@@ -52,7 +52,7 @@ fn a_percentage_may_have_its_sign() {
     plan("--compressible=101%").fails(2, &["--compressible", "from 0 to 100"]);
 }
 
-/// Breaks when a list as `taskset` takes it is refused, or a CPU that is not there is told as a fault of the drive.
+/// Breaks when a list as `taskset` takes it is refused, or a missing CPU is reported as a fault of the drive.
 #[test]
 fn cpus_are_numbers_and_ranges() {
     let first = linux::host::allowed_processors()[0];
@@ -123,7 +123,7 @@ fn numbers_are_asked_for_in_words() {
     }
 }
 
-/// Breaks when what is wrong with a virtual drive's name is told in a programmer's types.
+/// Breaks when an error about a virtual drive's name uses a programmer's types.
 #[test]
 fn a_virtual_drive_is_asked_for_in_words() {
     let wrong = |name: &str, words: &[&str]| {
@@ -197,7 +197,7 @@ fn a_file_for_another_verb_is_told_as_what_it_is() {
     wrong(&["run"], "align.txt", &["drivescope import flashbench"]);
     fs::write(at("job.fio"), "[a]\nrw=randread\nfilename=/dev/sdb\n").unwrap();
     wrong(&["run"], "job.fio", &["job file of fio", "drivescope explain --plan"]);
-    // A plan is some KiB; what is no plan is neither read to its end nor quoted.
+    // A plan is some KiB; a file that is not a plan is neither read to its end nor quoted.
     fs::write(at("long.toml"), "x".repeat(1 << 20)).unwrap();
     fs::write(at("image"), "x".repeat(5 << 20)).unwrap();
     for name in ["long.toml", "image"] {

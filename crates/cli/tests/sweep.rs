@@ -334,8 +334,8 @@ fn depth_shares(body: &Value) -> BTreeMap<String, f64> {
     settings.map(|s| (s["load"]["engine"].as_str().unwrap().to_owned(), share(s))).collect()
 }
 
-// Breaks when a sweep over engines measures all settings with one of them, or a sweep that was killed goes on with another
-// engine than the setting says. Of eight I/Os psync has one outstanding, whatever the drive.
+// Breaks when a sweep over engines measures all settings with one of them, or a killed sweep resumes with another engine
+// than the setting says. Of eight I/Os psync has one outstanding, whatever the drive.
 #[test]
 fn each_setting_is_issued_by_its_engine_also_when_it_goes_on() {
     let runs = scratch_dir();

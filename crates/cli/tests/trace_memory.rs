@@ -34,7 +34,7 @@ fn rows(count: u64, path: &Path) {
     out.flush().unwrap();
 }
 
-/// Imports and tells the most memory that was held, as proc_pid_status(5) has it.
+/// Imports and returns the peak memory use, as in proc_pid_status(5).
 fn import(from: &Path, to: &Path, count: u64) -> u64 {
     let mut child = Command::new(env!("CARGO_BIN_EXE_drivescope"))
         .args(["trace", "import", "--json", "--force"])

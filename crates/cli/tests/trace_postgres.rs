@@ -1,4 +1,4 @@
-//! A real application's I/O: PostgreSQL under pgbench, recorded, analysed, and replayed on two drives to tell which suits
+//! A real application's I/O: PostgreSQL under pgbench, recorded, analysed, and replayed on two drives to find which suits
 //! it. The small brother of `scripts/validate postgres`.
 //!
 //! In a program of its own: which drive is the faster one is found by the clock.
@@ -89,7 +89,7 @@ impl Drop for Server {
 }
 
 // Breaks when what a database makes durable is not in its recording, when the analysis of it counts something else, or
-// when replays of it do not tell a solid-state drive from a disk.
+// when replays of it do not distinguish a solid-state drive from a disk.
 #[test]
 fn what_a_database_writes_is_what_the_kernel_counted_and_tells_drives_apart() {
     if !Path::new("/sys/kernel/tracing/instances").is_dir() {

@@ -73,7 +73,7 @@ fn record(args: &[&str], command: &[String]) -> Ran {
     run([&["trace", "record"], args, &["--"], &command].concat())
 }
 
-// Breaks when an I/O of the command is missing in the file, or told with other addresses, times or names.
+// Breaks when an I/O of the command is missing in the file, or has other addresses, times or names there.
 #[test]
 fn what_a_command_does_is_in_the_file() {
     let Some(setup) = Setup::new(8 << 20) else { return };
@@ -150,7 +150,7 @@ fn signal(alive: &mut Alive, signal: Signal) {
 fn killed(setup: &Setup) -> u32 {
     let mut alive = recording(setup);
     let pid = alive.child().id();
-    // Other tests' commands clean up as well, and meanwhile leave it to whoever holds this lock.
+    // Other tests' commands clean up as well, unless another process holds this lock.
     let cleaning = File::open("/sys/kernel/tracing/instances").unwrap();
     flock(&cleaning, FlockOperation::LockExclusive).unwrap();
     signal(&mut alive, Signal::KILL);
@@ -179,7 +179,7 @@ fn ctrl_c_ends_a_recording_and_keeps_it() {
     assert!(instances_of(pid).is_empty(), "the kernel records on");
 }
 
-// Breaks when a recording that was killed leaves a file that looks whole, or a tracer that nobody turns off.
+// Breaks when a recording that was killed leaves a file that looks whole, or a tracer that stays on.
 #[test]
 fn a_recording_that_was_killed_leaves_no_file_and_the_next_cleans_up() {
     let Some(setup) = Setup::new(8 << 20) else { return };
@@ -215,7 +215,7 @@ fn whatever_touches_devices_cleans_up_after_a_recording_that_was_killed() {
     }
 }
 
-// Breaks when a directory is refused, or stands for another device than the one under it.
+// Breaks when a directory is refused, or is taken for another device than the one under it.
 #[test]
 fn a_directory_stands_for_the_device_under_it() {
     if !has_means(&["mkfs.ext4", "mount"]) {

@@ -32,8 +32,8 @@ fn replay(trace: &Path, target: &str, args: &[&str]) -> Ran {
     command.arg(trace).arg(target).args(always).args(args).output().unwrap().into()
 }
 
-// Breaks when the contract does, or when the same seed gives another body: then no replay on a virtual drive can be
-// held against another.
+// Breaks when the contract does, or when the same seed gives another body: then replays on virtual drives cannot be
+// compared.
 #[test]
 fn a_replay_has_the_form_of_the_contract_and_repeats() {
     let dir = scratch_dir();
@@ -63,7 +63,7 @@ fn a_replay_has_the_form_of_the_contract_and_repeats() {
     assert_eq!(again, body, "a function of trace, plan, model and seed");
 }
 
-// Breaks when a trace without completions is given an outstanding number that nobody measured.
+// Breaks when a trace without completions is given an outstanding number that was never measured.
 #[test]
 fn what_was_outstanding_is_not_made_up() {
     let dir = scratch_dir();

@@ -81,7 +81,7 @@ fn a_drive_that_is_what_it_was_is_not() {
     let body =
         run(["trend", DRIVE, "--margin", "5%", "--runs-dir", place, "--json"]).exits(0).body();
     assert_eq!(body["verdict"], "unchanged", "{body}");
-    // Five days tell nothing, and that is said.
+    // Five days are too few for a verdict, and the output says so.
     let few = scratch_dir();
     let place = few.path().to_str().unwrap();
     import(&STILL[..5], few.path(), |_, _| ());

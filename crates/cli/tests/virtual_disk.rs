@@ -65,7 +65,7 @@ fn the_first_gibibyte_is_as_fast_as_such_disks_are() {
 }
 
 /// An article found three disks alike in reading, and two of them 1.4 times as fast as the third in random
-/// writes, at either depth. Who compares the makes that stand for them must find that too.
+/// writes, at either depth. A comparison of the makes that represent them must find that too.
 #[test]
 fn two_makes_differ_in_random_writes_and_in_nothing_else() {
     let medians = |make: &str| -> Vec<(String, f64)> {

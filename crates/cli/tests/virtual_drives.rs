@@ -1,4 +1,4 @@
-//! Verbs on virtual drives with something around them: what the proofs say of it, and what `sim` tells.
+//! Verbs on virtual drives with simulated surroundings: the proofs' verdicts on them, and the output of `sim`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
 
 use crate::common;

@@ -118,7 +118,7 @@ impl Fixture {
 fn list(dir: &Path, found: &mut Vec<(PathBuf, u64)>) {
     for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
         let (path, meta) = (entry.path(), entry.metadata().unwrap());
-        // The index may be made anew by whoever looks; it is no run.
+        // Any command may rebuild the index, which is not a run.
         if path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with("index.")) {
             continue;
         }

@@ -123,7 +123,7 @@ pub fn usual(verb: &str, id: &str) -> Vec<&'static str> {
     }
     let mut drop = |words: &[&str]| usual.retain(|word| !words.contains(word));
     match id {
-        // These stand in the place of others.
+        // These take the place of others.
         "plan" if verb == "mark" => drop(&QUICK[1..6]),
         "profile" => drop(&["--tests=RND4KQ1T1"]),
         "resume" => usual = vec!["--no-progress"],

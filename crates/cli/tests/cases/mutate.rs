@@ -14,7 +14,7 @@ pub enum Change {
     Huge,
     /// A number below everything.
     Negative,
-    /// A key that nobody knows.
+    /// An unknown key.
     Extra,
     /// The form of a later version.
     Version,
@@ -22,7 +22,7 @@ pub enum Change {
     Cut,
     /// A byte is another.
     Flipped,
-    /// A key stands there twice.
+    /// A key occurs twice.
     Doubled,
 }
 
@@ -42,7 +42,7 @@ impl Mutant {
     }
 }
 
-/// Every mutant of a document, of things at most `depth` tables deep; of a list, the first entry stands for all.
+/// Every mutant of a document, of things at most `depth` tables deep; of a list, the first entry represents all.
 pub fn mutants(sound: &Value, depth: usize) -> Vec<Mutant> {
     let mut places = Vec::new();
     walk(sound, "", "", depth, &mut places);

@@ -41,5 +41,5 @@ pub const VALUES: [Value; 21] = [
     value("garbage", || "garbage".into()),
 ];
 
-/// Those that only what counts or measures looks at; `-1` stands for them elsewhere, as a word with a hyphen.
+/// Values for flags that count or measure; other flags get `-1` instead, as a word with a hyphen.
 pub const NUMBERS: [&str; 8] = ["0", "1", "1.5", "huge", "nan", "infinite", "unit", "largest size"];

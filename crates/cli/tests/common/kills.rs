@@ -42,7 +42,7 @@ impl Dice {
 pub enum Moment {
     /// This long after its start.
     At(Duration),
-    /// This long after so many lines are in the journal.
+    /// This long after the journal has this many lines.
     Lines(u64, Duration),
 }
 

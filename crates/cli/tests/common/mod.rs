@@ -155,7 +155,7 @@ impl Drop for Alive {
     }
 }
 
-/// The binary, with nobody at the terminal.
+/// The binary, without a terminal.
 pub fn drivescope<I: IntoIterator<Item: AsRef<OsStr>>>(args: I) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_drivescope"));
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -225,7 +225,7 @@ pub fn verdict<'a>(test: &'a Value, proof: &str) -> &'a str {
     test["proofs"][proof]["verdict"].as_str().unwrap_or_else(|| panic!("no {proof} in {test}"))
 }
 
-/// Asserts that the answer is no: *reached* refuted, no headline, and why.
+/// Asserts exit code 1: *reached* refuted, no headline, and why.
 #[track_caller]
 pub fn assert_not_reached(ran: Ran, why: &str) {
     let ran = ran.exits(1);
@@ -240,7 +240,7 @@ pub fn assert_not_reached(ran: Ran, why: &str) {
     }
 }
 
-/// Asserts that every test of the body stands and reached the device.
+/// Asserts that every test of the body is confirmed and reached the device.
 #[track_caller]
 pub fn assert_reached(body: &Value) {
     assert!(!tests(body).is_empty());

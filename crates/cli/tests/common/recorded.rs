@@ -41,7 +41,7 @@ pub const VIRTUAL: [&str; 10] = [
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Recorded(pub PathBuf);
 
-/// The runs in a directory, oldest first: by the second that their names tell, and then by the
+/// The runs in a directory, oldest first: by the second in their names, and then by the
 /// nanosecond that they were begun in.
 pub fn recorded(runs: &Path) -> Vec<Recorded> {
     if !runs.exists() {
@@ -91,7 +91,7 @@ impl Recorded {
         serde_json::from_str(&self.text(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
-    /// Whole entries of the journal, each held against its checksum and its number. A last line that
+    /// Whole entries of the journal, after a check of each entry's checksum and number. A last line that
     /// was never finished is left out.
     pub fn journal(&self) -> Vec<Value> {
         let text = fs::read(self.path("journal.jsonl")).unwrap();

@@ -1,7 +1,7 @@
 //! Commands that are tried on a device: one for each way of each verb to write, and one for each flag that takes a path.
 //!
-//! In a line `{device}` stands for the path that is named, and `{consent}` for `--consent=WORD`, with the hazards that
-//! are allowed, or for nothing where a state leaves the word out. `$HOME` is a directory of the scenario's own, and `$A`
+//! In a line `{device}` is replaced by the path that is named, and `{consent}` by `--consent=WORD`, with the hazards that
+//! are allowed, or by nothing where a state leaves the word out. `$HOME` is a directory of the scenario's own, and `$A`
 //! a drive that is free when what the lines need is made.
 
 /// Access of a verb to a device that it is given.
