@@ -1,7 +1,7 @@
 //! Numbers, tables, charts and sentences formatted, for terminals and files. Nothing else formats, but for `formats`, whose
 //! output is that of other programs.
 //!
-//! It knows no instrument. An instrument's result is laid out as a [`Sheet`] by whoever knows both,
+//! It knows no instrument. Callers who know both lay out an instrument's result as a [`Sheet`],
 //! and every number on it is a [`stats::Quantity`].
 //!
 //! `sheet` is a result page, `number` formats quantities, `terminal` prints; `chart` describes and draws charts, `screen` is the

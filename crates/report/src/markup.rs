@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Text that is no markup, whether it stands between tags or in an attribute with quotes. Control characters, which
+/// Text without markup, for use between tags or in an attribute with quotes. Control characters, which
 /// XML forbids and which have no shape, are replaced.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());

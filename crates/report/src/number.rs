@@ -31,7 +31,7 @@ impl RateUnit {
     }
 }
 
-/// The value alone, as it stands in a column whose head names the unit (rates, I/Os per second), or
+/// The value alone, as for a column whose head names the unit (rates, I/Os per second), or
 /// with its unit (times, sizes, shares).
 pub fn value(quantity: &Quantity, rate: RateUnit) -> String {
     scalar(quantity.value, quantity.unit, rate)
@@ -51,7 +51,7 @@ pub fn interval(quantity: &Quantity, rate: RateUnit) -> String {
 fn scalar(value: f64, unit: Unit, rate: RateUnit) -> String {
     match unit {
         Unit::MbPerS => digits(rate.of_mb(value)),
-        // So many things, of which there are no parts.
+        // A count of whole things.
         Unit::Count if value == value.round() && value < 100.0 => format!("{value:.0}"),
         Unit::Iops | Unit::Count => thousands(value),
         Unit::Ns => nanoseconds(value),

@@ -152,8 +152,8 @@ mod tests {
         lines.iter().map(Styled::plain).collect()
     }
 
-    // Breaks when a frame is larger than its terminal, which would scroll and smear what stands there: in any size, also
-    // one that is no use to anybody.
+    // Breaks when a frame is larger than its terminal, which would scroll and smear the screen: in any size, also a useless
+    // one.
     #[test]
     fn a_frame_fits_any_terminal() {
         for rows in 0..60 {

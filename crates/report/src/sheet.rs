@@ -79,7 +79,7 @@ pub enum Tone {
     Good,
     /// With reservations.
     Mixed,
-    /// The answer is no.
+    /// A negative result.
     Bad,
 }
 

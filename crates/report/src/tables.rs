@@ -1,4 +1,4 @@
-//! Pages of tables whose columns are as wide as what stands in them: many things, each with a few numbers.
+//! Pages of tables whose columns are as wide as their contents: many things, each with a few numbers.
 //!
 //! A [`crate::Sheet`] has columns of one width, so that runs can be compared from page to page; here a column may hold
 //! seconds or gibibytes.
@@ -103,14 +103,14 @@ fn draw(page: &mut Page, table: &Table, width: usize) {
         }
         line
     };
-    // A title that would be cut beside its columns stands over them.
+    // A title that would be cut beside its columns is above them.
     if !is_beside {
         page.wrapped("", &table.title, BOLD);
     }
     let lines = heads.iter().map(Vec::len).max().unwrap_or(1);
     for at in 0..lines {
         let field = |head: &Vec<String>| {
-            // The last line of each head stands right over its column.
+            // The last line of each head is directly above its column.
             (at + head.len()).checked_sub(lines).map_or_else(String::new, |at| head[at].clone())
         };
         let head: Vec<String> = heads.iter().map(field).collect();
@@ -130,7 +130,7 @@ fn broad(head: &[String]) -> usize {
     head.iter().map(|line| display_width(line)).fold(0, usize::max)
 }
 
-/// A head in so many lines at most, as narrow as that makes it.
+/// Breaks a head into at most `lines` lines, as narrow as possible.
 fn broken(head: &str, lines: usize) -> Vec<String> {
     let head = harmless(head);
     let wrap = |width: usize| {
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    // Breaks when a column is not aligned to what stands in it, letters of two bytes among it.
+    // Breaks when a column is not aligned to its contents, including letters of two bytes.
     #[test]
     fn columns_are_as_wide_as_what_stands_in_them() {
         let rows = vec![

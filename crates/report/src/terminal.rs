@@ -8,7 +8,7 @@ use crate::number::{self, RateUnit};
 use crate::sheet::{Cell, Entry, Group, Listing, Row, Sheet, Standing, Tone};
 use crate::styled::Styled;
 
-/// How text is made for a terminal. Escape codes are always written; whoever prints strips them where
+/// How text is made for a terminal. Escape codes are always written; the printing code strips them where
 /// they are not wanted.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
@@ -42,7 +42,7 @@ pub(crate) fn of_tone(tone: Tone) -> Ansi {
     }
 }
 
-/// Sign and colour of a verdict. The sign alone tells it where there is no colour.
+/// Sign and colour of a verdict. The sign alone is enough where there is no colour.
 fn sign(verdict: Verdict) -> (&'static str, Ansi) {
     match verdict {
         Verdict::Proven => ("✓", GREEN),
@@ -172,7 +172,7 @@ impl Page {
         self.line(&paint(BOLD, head.trim_end()));
         let mut reasoned = false;
         for row in &open_together(&group.rows) {
-            // Reasons run over several lines; a blank one tells where the next row begins.
+            // Reasons run over several lines; a blank one shows where the next row begins.
             if reasoned {
                 self.blank();
             }
@@ -297,7 +297,7 @@ impl Page {
     }
 }
 
-/// How commands begin that are told to users.
+/// Beginning of commands that are shown to users.
 const COMMAND: &str = "drivescope ";
 
 /// Proofs whose reason is worth a line: those not proven, but for the one that a withdrawn row begins with.

@@ -55,7 +55,7 @@ fn places(picture: &str) -> Vec<f64> {
     numbers
 }
 
-/// Draws the chart in all ways and checks that nothing is drawn where nobody sees it.
+/// Draws the chart in all ways and checks that nothing is drawn out of sight.
 fn drawn(chart: &Chart) {
     for (width, height) in [(1200, 700), (320, 240)] {
         let picture =
@@ -283,7 +283,7 @@ proptest! {
         drawn(&chart);
     }
 
-    // If it failed, a point would be neither drawn nor told of.
+    // If it failed, a point would be neither drawn nor counted.
     #[test]
     fn every_point_is_drawn_or_counted(
         near in prop::collection::vec(1.0f64..1e8, 1..200),

@@ -26,7 +26,7 @@ fn points(values: impl IntoIterator<Item = (f64, f64)>) -> Chart {
     Chart { layers: vec![Layer::Points(points)], ..Chart::new("points", x, y) }
 }
 
-// The drawings are a contract with the eyes of people: whoever changes one looks at it.
+// The drawings are a contract with people's eyes: look at each one that you change.
 #[test]
 fn small_charts_are_drawn_as_they_were() {
     let (scatter, align) = (common::scatter(120), common::align());
@@ -103,7 +103,7 @@ fn what_lies_beyond_is_counted_with_its_extreme() {
     assert_eq!(arrows, 7);
     let none = points(bulk);
     assert!(!plain(&none, 80).contains("above") && !plain(&none, 80).contains('▲'));
-    // A range that was asked for is kept, and what is then outside is told as well.
+    // A given range is kept, and the values outside it are counted as well.
     let mut given = none;
     given.y = given.y.from_to(1.035e6, 2e6);
     given.x = given.x.from_to(4096.0, 1e9);
@@ -154,7 +154,7 @@ fn an_empty_chart_says_so() {
     assert!(!plain(&points([(1.0, 1.0)]), 80).contains("no values"));
 }
 
-// If it failed, an axis of two would tell the clipped ones of the other.
+// If it failed, one of two axes would count the clipped values of the other.
 #[test]
 fn each_axis_tells_its_own() {
     let mut chart = common::surface();
@@ -164,7 +164,7 @@ fn each_axis_tells_its_own() {
     assert!(text.contains("├ 10 ms") && text.contains("200 ┤"), "{text}");
 }
 
-// If it failed, a reader without colours could not tell the layers apart.
+// If it failed, a reader without colours could not distinguish the layers.
 #[test]
 fn every_layer_has_its_own_glyph() {
     let text = plain(&common::scatter(4096), 80);

@@ -1,4 +1,4 @@
-//! Grids of shades, the pages that they stand on, and pictures of several charts.
+//! Grids of shades, their page backgrounds, and pictures of several charts.
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
@@ -97,7 +97,7 @@ fn a_grid_that_cannot_be_drawn_is_refused() {
     assert!(plain(&with(4, |heat| heat.cells.clear()), 80).contains("no values"));
 }
 
-// If it failed, the drawing of the heat of a long trace would be told from its noise by colour alone.
+// If it failed, only colour would distinguish the heat of a long trace from its noise.
 #[test]
 fn a_name_longer_than_the_line_is_broken_and_the_scale_is_kept() {
     let chart = with(16, |heat| heat.name = "reads of a very long name ".repeat(5));

@@ -133,8 +133,8 @@ pub enum Layer {
     Heat(Heat),
 }
 
-/// How much of something lies in each cell of a grid. Drawn in shades, each of which stands for as large a factor as any
-/// other; the legend tells the least and the greatest value. On the left axis.
+/// The amount in each cell of a grid. Drawn in shades that are each the same factor apart; the legend has the least and the
+/// greatest value. On the left axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heat {
     /// Meaning of a value, with the size of a cell: "reads in 16 ms and 4 MiB".
@@ -213,7 +213,7 @@ pub enum Walk {
     Around,
     /// A value holds from its x to the next one: for counts over time.
     After,
-    /// Values stand alone, with their intervals: for medians of groups.
+    /// Values are not connected, and have their intervals: for medians of groups.
     Apart,
 }
 
@@ -241,7 +241,7 @@ pub struct Mark {
     pub over: Option<(f64, f64)>,
 }
 
-/// A stretch worth a name; its ends are written after the name. A name that several zones share is told
+/// A stretch worth a name; its ends are written after the name. A name that several zones share is written
 /// once, in the legend, with their count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Zone {

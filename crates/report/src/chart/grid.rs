@@ -153,7 +153,7 @@ impl Grid {
         to <= self.width + 1 && self.taken[row][from..to.min(self.width)].iter().all(|taken| !taken)
     }
 
-    /// Words in the plot, which are then in nobody's way.
+    /// Writes words into the plot; their cells then count as taken.
     pub(super) fn words(&mut self, row: usize, column: usize, words: &str, hue: Hue) {
         put(&mut self.rows[row], column, words, Some(hue));
         let end = (column + columns(words)).min(self.width);

@@ -1,4 +1,4 @@
-//! The page that charts stand on.
+//! Page backgrounds of charts.
 
 use super::shape::Rgb;
 
@@ -8,8 +8,8 @@ pub enum Ground {
     /// White, as paper is.
     #[default]
     Light,
-    /// Nearly black, for screens. What is dark on a light page is light here, in the same hue, so that what stands out
-    /// there stands out here.
+    /// Nearly black, for screens. Colours that are dark on a light page are light here, in the same hue, so that the same
+    /// layers are prominent.
     Dark,
 }
 

@@ -11,7 +11,7 @@ use super::shape::{Rgb, Shape};
 use super::tick::{figure, figures};
 use crate::number::RateUnit;
 
-/// Shades of a picture: more are not told apart.
+/// Shades of a picture: eyes do not distinguish more.
 pub(super) const SHADES: u8 = 32;
 /// Glyphs of a terminal, from little to much: each covers more of its cell than the one before.
 const GLYPHS: [char; 5] = ['·', '░', '▒', '▓', '█'];

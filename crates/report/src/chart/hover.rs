@@ -77,7 +77,7 @@ fn axis(axis: &Axis, span: &Span, rate: RateUnit) -> Value {
     })
 }
 
-/// Five digits: more are not told.
+/// Rounds to five digits, the most that are shown.
 fn short(value: f64) -> f64 {
     format!("{value:.4e}").parse().unwrap_or(value)
 }

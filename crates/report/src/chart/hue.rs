@@ -1,14 +1,14 @@
-//! Colours of layers: few, told apart by eyes of every kind, dark enough for a white page.
+//! Colours of layers: few, distinct to eyes of every kind, dark enough for a white page.
 
 use anstyle::AnsiColor;
 
 /// Colour of a layer, a mark or a zone.
 ///
 /// The named ones are for layers that are different things: those of Okabe and Ito ("Color Universal Design", 2008), of
-/// which three are too light for a white page, or too dark for a black one. Each of the six stands out from either page by
-/// 3 to 1 (WCAG 2.2, 1.4.11), and people of every kind of colour vision tell them apart at least as well as those of the two
-/// authors. [`Hue::Step`] is for layers that are the
-/// same thing at rising counts: dark to light, so that their order is seen.
+/// which three are too light for a white page, or too dark for a black one. Each of the six has a contrast of 3 to 1 with
+/// either page (WCAG 2.2, 1.4.11), and people of every kind of colour vision distinguish them at least as well as those of
+/// the two authors. [`Hue::Step`] is for layers that are the same thing at rising counts: dark to light, so that their
+/// order is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hue {
     /// The first to take.
@@ -35,7 +35,7 @@ pub enum Hue {
 }
 
 /// Anchors of the ramp, evenly spaced: the colours of viridis (van der Walt and Smith, 2015), which grow
-/// lighter at an even pace; its last, a bright yellow, is darkened so that it stands on white.
+/// lighter at an even pace; its last, a bright yellow, is darkened so that it can be seen on white.
 const RAMP: [[f64; 3]; 5] = [
     [68.0, 1.0, 84.0],
     [59.0, 82.0, 139.0],
@@ -52,8 +52,8 @@ impl Hue {
         ORDER[index % ORDER.len()]
     }
 
-    /// Number `index` (from 0) of `of` shades of a grid on a dark page: viridis from where it stands out from the page to
-    /// its bright yellow.
+    /// Number `index` (from 0) of `of` shades of a grid on a dark page: viridis from the first shade that contrasts with the
+    /// page to its bright yellow.
     pub(super) fn on_dark(index: u8, of: u8) -> [u8; 3] {
         const BRIGHT: [[f64; 3]; 5] = [
             [72.0, 60.0, 128.0],

@@ -51,8 +51,8 @@ pub(crate) fn inline(
     Ok(element_of(chart, &light.0, &dark.0, &head(canvas, id, ""), id, inks))
 }
 
-/// The same for a page whose caption has the chart's title and notes, and whose script is given its values, at most so many of them. `class` is the
-/// element's.
+/// The same for a page whose caption has the chart's title and notes, and whose script gets at most `values` of its values.
+/// `class` is the element's.
 ///
 /// # Errors
 ///

@@ -1,6 +1,6 @@
 //! Charts: one description of what is to be seen, drawn as SVG, as PNG and in a terminal.
 //!
-//! A [`Chart`] is plain data. Whoever has something to show fills it with values in the units of
+//! A [`Chart`] is plain data. The caller fills it with values in the units of
 //! [`stats::Unit`] (bytes, nanoseconds, MB/s, ...) and formats nothing: ticks, marked values and zones are
 //! written here, as all numbers for people are. [`svg`], [`png`] and [`terminal`] draw it. All three give the
 //! same output for the same chart, to the byte: nothing is taken from the clock, the system's fonts or
@@ -33,10 +33,10 @@
 //! - Values far off do not flatten the others. The range of an automatic axis follows the bulk of each
 //!   layer; what lies beyond is drawn at the edge as a triangle, and counted in words beside the axis.
 //! - Colour is never alone: a terminal without colours has a glyph for each layer.
-//! - Names stand outside the plot, so that they hide no data.
+//! - Names are outside the plot, so that they hide no data.
 //!
 //! Why all of this is laid out here and not by a library: kuva (0.6.0) has no axes in powers of two, no names
-//! for shaded zones, and no edge for what was clipped; its terminal tells classes apart by colour alone. plotters
+//! for shaded zones, and no edge for what was clipped; its terminal distinguishes classes by colour alone. plotters
 //! (0.3.7) draws no terminal, and takes its letters from the machine's fonts or from a font that we would have
 //! to carry. What is hard to do well and needs no opinion is kuva's: turning shapes into pixels, with a font
 //! (DejaVu) that it carries.

@@ -1,4 +1,4 @@
-//! Several charts in one picture, and the page that they stand on.
+//! Several charts in one picture, and its background.
 
 use super::describe::{Chart, ChartError};
 use super::ground::Ground;

@@ -111,7 +111,7 @@ impl Page<'_> {
         let right_end = self.width - BORDER;
         let mut at = self.head();
         at = self.legend(at);
-        // The y axes' titles stand above them, where they need no turned letters.
+        // The y axes' titles are above them, where their letters need not be turned.
         let titles = at + ROW;
         let columns = self.frame.tags(true, self.rate);
         let rows = self.frame.tags(false, self.rate);
@@ -246,13 +246,13 @@ impl Page<'_> {
         self.shapes.push(shape);
     }
 
-    /// Height of what stands below the plot.
+    /// Height of everything below the plot.
     fn foot(&self) -> f64 {
         let note = if self.frame.chart.note.is_empty() { 0.0 } else { NOTE + 8.0 };
         BORDER + (1.0 + self.label_rows() as f64) * ROW + 4.0 + note
     }
 
-    /// Rows of labels under the plot: names of classes stand in two where one has no place for all of them.
+    /// Rows of labels under the plot: names of classes are in two rows if one is too short for all of them.
     fn label_rows(&self) -> usize {
         let names = &self.frame.chart.x.classes;
         let widest = names.iter().map(|name| width(name, LABEL)).fold(0.0, f64::max);
@@ -354,7 +354,7 @@ impl Page<'_> {
         }
     }
 
-    /// An axis whose data has one colour is titled in it, if there is another axis to be told from.
+    /// If there are two y axes, the title of an axis whose data has one colour is in that colour.
     fn axis_ink(&self, side: Side) -> Rgb {
         let chart = self.frame.chart;
         let hue = |layer: &Layer| match layer {
@@ -516,7 +516,7 @@ struct Flag {
 fn flags(tags: &[Tag], plot: &Plot, end: f64) -> Vec<Flag> {
     let stem = |tag: &Tag| plot.x(tag.from);
     let mut order: Vec<usize> = (0..tags.len()).filter(|&i| !tags[i].text.is_empty()).collect();
-    // From the right: a name then stands over the stems that its words would cross.
+    // From the right: a name is then placed above the stems that its words would cross.
     order.sort_by(|&a, &b| tags[b].from.total_cmp(&tags[a].from));
     let mut placed: Vec<(Flag, f64, f64)> = Vec::new();
     for tag in order {

@@ -1,4 +1,4 @@
-//! From where to where an axis goes when nobody says.
+//! Ranges of axes that have no given range.
 
 use super::describe::Scale;
 

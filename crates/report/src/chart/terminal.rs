@@ -11,7 +11,7 @@ use super::tick::{self, Tick};
 use crate::styled::Styled;
 use crate::terminal::{BOLD, DIM, Page, Style, paint};
 
-/// Glyphs of layers in their order, for few and for many values in a cell; so that layers are told apart
+/// Glyphs of layers in their order, for few and for many values in a cell; so that layers are distinct
 /// without colours.
 const GLYPHS: [(char, char); 8] = [
     ('•', '●'),
@@ -26,7 +26,7 @@ const GLYPHS: [(char, char); 8] = [
 
 /// Least columns: what is narrower shows nothing.
 const NARROWEST: usize = 40;
-/// Most columns and lines, so that nobody's mistake fills the memory.
+/// Most columns and lines, so that a mistaken size does not fill the memory.
 const WIDEST: usize = 1000;
 /// Least rows of a plot.
 const LOWEST: usize = 6;
@@ -448,7 +448,7 @@ impl Sheet<'_> {
     /// Names above the plot with their stems; returns those that found no room.
     fn flags(&mut self, tags: &[Tag]) -> Vec<(String, Hue)> {
         let mut named: Vec<&Tag> = tags.iter().filter(|t| !t.text.is_empty()).collect();
-        // From the right: a name then stands over the stems that its words would cross.
+        // From the right: a name is then placed above the stems that its words would cross.
         named.sort_by(|a, b| b.from.total_cmp(&a.from));
         let width = self.style.width;
         let mut rows = vec![vec![Cell::BLANK; width]; TAG_ROWS];

@@ -219,7 +219,7 @@ fn shared_rung(unit: Unit, values: &[f64], step: f64) -> Rung {
 }
 
 fn own_rung(unit: Unit, value: f64) -> Rung {
-    // Up to three minutes are told in seconds.
+    // Times of up to three minutes are in seconds.
     let rungs = if unit == Unit::Ns && value.abs() >= 180e9 { &CLOCK[..] } else { ladder(unit) };
     let fits = |rung: &&Rung| value.abs() >= rung.0 * (1.0 - 1e-9);
     suffix_of(*rungs.iter().rev().find(fits).unwrap_or(&rungs[0]))
@@ -307,7 +307,7 @@ mod tests {
         ticks(&axis, low, high, most, RateUnit::Mb).into_iter().map(|t| t.label).collect()
     }
 
-    /// If it failed, offsets would stand at decimal places between the blocks of a drive.
+    /// If it failed, offsets would be at decimal places between the blocks of a drive.
     #[test]
     fn bytes_are_divided_in_powers_of_two() {
         let linear = |high, most| labels(Unit::Bytes, Scale::Linear, 0.0, high, most);
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(log, ["100 µs", "1 ms", "10 ms", "100 ms"]);
     }
 
-    /// If it failed, the hours of a long run would be told in thousands of seconds.
+    /// If it failed, the hours of a long run would be written in thousands of seconds.
     #[test]
     fn long_times_are_told_by_the_clock() {
         let linear = |high| labels(Unit::Ns, Scale::Linear, 0.0, high, 5);

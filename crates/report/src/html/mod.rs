@@ -48,7 +48,7 @@ impl Document {
 /// A page, on screen and on paper.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// The part of the report that it belongs to; pages of one part stand together in the list of pages.
+    /// The part of the report that it belongs to; pages of one part are grouped in the list of pages.
     pub part: String,
     /// Title.
     pub title: String,

@@ -14,7 +14,7 @@ const SCRIPT: &str = include_str!("../../templates/report.js");
 const SCRIPT_SHA256: &str = "ViHP1M9+ujfxirtdfxfZx/PmqBnVQlV7hsT+pYvu1ck=";
 /// Charts from which on each is drawn once.
 const MANY: usize = 30;
-/// Shades of cells: more are not told apart.
+/// Shades of cells: eyes do not distinguish more.
 const SHADES: f64 = 10.0;
 
 /// All of it.
