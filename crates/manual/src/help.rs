@@ -95,7 +95,7 @@ fn exit_codes(text: &str) -> Vec<(u8, String)> {
 mod tests {
     use super::*;
 
-    /// Were a comment taken for a part of the command, the page would tell to type it.
+    /// If a comment were taken for a part of the command, the manual page would list it as something to type.
     #[test]
     fn commands_comments_codes_and_prose_are_told_apart() {
         let help = Help::of(

@@ -65,7 +65,7 @@ fn files(typed: &OsStr) -> Offered {
     PathCompleter::any().filter(|path| is_of_use(path) && !path.is_dir()).complete(typed)
 }
 
-/// Block devices below the directory that was typed; which directories lead there, nobody knows before.
+/// Block devices below the directory that was typed; none without one, since any directory might lead to them.
 fn block_devices(typed: &OsStr) -> Offered {
     match typed.to_string_lossy().contains('/') {
         true => PathCompleter::any().filter(is_block_device).complete(typed),

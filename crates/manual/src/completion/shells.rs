@@ -14,8 +14,8 @@ pub(super) struct Own {
     answering: &'static dyn EnvCompleter,
 }
 
-/// bash, which parts words also at `:` and `=`. Parted so, `sim:usb` would reach the program as three words; here they
-/// are put together before, and of the answers what stands before the last of those signs is taken off again.
+/// bash, which also splits words at `:` and `=`. So `sim:usb` would reach the program as three words; here they are joined
+/// first, and the part before the last of those signs is removed from the answers.
 pub(super) const BASH: Own =
     Own { name: "bash", script: BASH_SCRIPT, answering: &clap_complete::env::Bash };
 
