@@ -121,13 +121,13 @@ pub trait Visitor {
     ) -> Result<Self::Out>;
 }
 
-/// Opens what `place` names and lets `visitor` have it. `writes` is the most that will be written, where anything
-/// will: of a virtual drive nobody loses anything, and of a real one the safety gate is asked when the user says
-/// `--write`; otherwise it is opened for reading alone.
+/// Opens the target of `place` and passes it to `visitor`. `writes` limits what will be written, if anything is: a virtual
+/// drive has no data to lose; for a real one the safety gate is asked when the user gives `--write`, and otherwise it is
+/// opened read-only.
 ///
 /// # Errors
-/// When it cannot be opened, with what to do; [`runner::exit::Refused`] inside when it is the safety gate that
-/// says no; and the errors of `visitor`.
+/// When it cannot be opened, with what to do; [`runner::exit::Refused`] inside when the safety gate refuses;
+/// and the errors of `visitor`.
 pub fn open<V: Visitor>(
     place: Place<'_>,
     writes: impl Into<Writes>,

@@ -98,7 +98,7 @@ fn quieten() {
 /// Notes that `path` will be written to: the check that every output passes, before anything is done for it.
 ///
 /// # Errors
-/// [`Refused`] where the target or a block device is, also through a link; and where nobody reads a pipe.
+/// [`Refused`] for the target or a block device, also through a link; and for a pipe without a reader.
 pub fn declare(path: &Path) -> Result<()> {
     refuse(path)?;
     let mut declared = DECLARED.lock().unwrap_or_else(PoisonError::into_inner);
