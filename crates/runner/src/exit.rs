@@ -9,7 +9,7 @@ use thiserror::Error;
 pub enum Exit {
     /// Done.
     Done,
-    /// Done, and the answer is no.
+    /// Done, with a negative result.
     No,
     /// Wrong use or environment.
     Failed,

@@ -89,7 +89,7 @@ pub fn print_above(line: Option<Suspend>) {
     *LINE.lock().unwrap_or_else(PoisonError::into_inner) = line;
 }
 
-/// Writes to stderr. That nobody can read there is no reason to lose a measurement.
+/// Writes to stderr. If stderr cannot be written, the measurement is not lost.
 pub fn say(text: &Styled) {
     if let Some(held) = HELD.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         *held += text;
@@ -159,7 +159,7 @@ fn advice(causes: &str) -> Option<&'static str> {
     })
 }
 
-/// Asks a question whose answer is no unless it begins with y.
+/// Asks a question; any answer that does not begin with y means no.
 ///
 /// # Errors
 /// When standard input cannot be read.
@@ -227,7 +227,7 @@ pub fn plain(text: &str) -> Result<()> {
     write(Styled::of_lines(text).as_str())
 }
 
-/// Prints the result. A reader that went away is no error: it has seen what it wanted.
+/// Prints the result. A reader that went away is not an error: it has seen what it wanted.
 ///
 /// # Errors
 /// When stdout cannot be written to.
