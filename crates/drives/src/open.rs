@@ -238,8 +238,8 @@ pub fn open_path(request: OpenRequest<'_>) -> Result<OpenDrive<RealTarget>, Open
     let stack = linux::stack::resolve(&roots, request.test_file.map_or(path, |own| own.top))?;
     let name = request.target.as_str();
     let mut target = match (request.test_file, &request.permit) {
-        // By the descriptor that tells other runs that the file has an owner: whoever may write to the directory could
-        // have put something else under the name meanwhile.
+        // By the descriptor that marks the file as owned for other runs: any user who may write to the directory could
+        // have put another file under the name meanwhile.
         (Some(own), _) => {
             let same = format!("/proc/self/fd/{}", own.file.file().as_raw_fd());
             RealTarget::open(same, request.options(Access::ReadWrite))?
@@ -403,7 +403,7 @@ mod tests {
         assert_eq!(look(&TargetSpec::Null).unwrap().identity.kind, DriveKind::Null);
     }
 
-    // Breaks when what is only read is opened for writing: nobody without the right to write could read it.
+    // Breaks when a file that is only read is opened for writing: users without write permission could not read it.
     #[test]
     fn a_file_is_only_read_without_a_permit() {
         use std::io::Write as _;
