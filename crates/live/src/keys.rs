@@ -52,7 +52,7 @@ impl Drop for Keys {
     }
 }
 
-/// Takes keys until the live view is wanted, or nobody waits for it any longer.
+/// Takes keys until the user asks for the live view, or the caller stops waiting for it.
 fn wait(wake: &PipeReader, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
         terminal::was_continued();
