@@ -158,7 +158,7 @@ fn table(out: &mut String, report: &Report, side: fn(&Row) -> Figures) {
     put!(out, "total:   {}\n", columns(report, &total, "\t   N/A "));
 }
 
-/// Everything between the thread and the file; `none` stands for the deviation of no latencies.
+/// Everything between the thread and the file; `none` is printed as the deviation of no latencies.
 fn columns(report: &Report, figures: &Figures, none: &str) -> String {
     let per_s = |count: f64| if report.seconds > 0.0 { count / report.seconds } else { 0.0 };
     let (mib, iops) = (per_s(figures.bytes as f64 / MIB), per_s(figures.ios as f64));
