@@ -69,7 +69,7 @@ fn facts(body: &Body) -> Vec<String> {
     facts
 }
 
-/// The figures that tell one drive from another under the same trace.
+/// The figures that differ between drives under the same trace.
 fn headline(body: &Body) -> Table {
     let counts = &body.counts;
     let depth = body.queue_depth.as_ref();

@@ -1,4 +1,4 @@
-//! Sides held against each other.
+//! Results of comparisons.
 
 use block::quoted;
 use mark::compare::{
@@ -137,7 +137,7 @@ fn ranked(comparison: &Comparison, test: &ComparedTest) -> String {
     parts.join("; ")
 }
 
-/// Why two sides cannot be held against each other.
+/// Why two sides cannot be compared.
 fn not_comparable(test: &ComparedTest, pair: &Pair, sides: &[Side]) -> Standing {
     let of = |wanted: &dyn Fn(&Figures) -> bool| {
         let is_wanted = |&index: &usize| test.sides[index].as_ref().is_some_and(wanted);

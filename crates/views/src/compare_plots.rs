@@ -41,7 +41,7 @@ impl Places {
     }
 }
 
-/// Tests with their directions, so short that eight stand beside each other.
+/// Tests with their directions, so short that eight fit beside each other.
 fn classes(comparison: &Comparison) -> Axis {
     let name = |test: &ComparedTest| {
         let op = match test.op.as_str() {

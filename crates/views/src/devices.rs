@@ -19,7 +19,7 @@ fn entry(device: &Device, flags: &str) -> Entry {
     let mut summary = vec![number::bytes(id.size_bytes.0 as f64)];
     summary.push(format!("{:?}", id.bus).to_lowercase());
     let turns = |turns: bool| if turns { "rotating" } else { "not rotating" };
-    // A loop device turns or not as the kernel's default says, which tells nothing.
+    // A loop device reports the kernel's default, not whether its drive is rotational.
     let told = id.rotational.filter(|_| id.bus != Bus::Loop);
     summary.extend(told.map(|t| turns(t).to_owned()));
     summary.extend(id.model.clone());
@@ -106,7 +106,7 @@ fn notes(device: &Device, flags: &str) -> Vec<(Tone, String)> {
 mod tests {
     use super::*;
 
-    // Breaks when a long path makes a line that no terminal shows whole, or its end, which tells most, is lost.
+    // Breaks when a long path makes a line wider than a terminal, or loses its end, the most useful part.
     #[test]
     fn a_long_path_keeps_its_end() {
         assert_eq!(shortened("/srv/image"), "/srv/image");

@@ -57,7 +57,7 @@ pub struct Job {
 pub struct Exported {
     /// The jobs, in the order of the tests.
     pub jobs: Vec<Job>,
-    /// Tests whose numbers are no property of the drive.
+    /// Tests whose numbers are not a property of the drive.
     pub withdrawn: Vec<String>,
     /// Notes about what was withdrawn or left out.
     pub notes: Vec<String>,
@@ -157,7 +157,7 @@ fn ways(run: &Run, body: &Body) -> Vec<bool> {
     body.tests.iter().enumerate().map(of).collect()
 }
 
-/// Why the numbers of `test` are no property of the drive.
+/// Why the numbers of `test` are not a property of the drive.
 fn withdrawn(test: &Test) -> Option<String> {
     let proofs = [("reached", &test.proofs.reached), ("pattern", &test.proofs.pattern)];
     let refuted = proofs.into_iter().find(|(_, proof)| proof.verdict == Verdict::Refuted);

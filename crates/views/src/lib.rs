@@ -61,7 +61,7 @@ fn maybe<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), text)
 }
 
-/// `name` as it stands at the beginning of a line. Abbreviations and units stay as they are.
+/// Capitalises `name` for the beginning of a line. Abbreviations and units stay as they are.
 fn capital(name: &str) -> String {
     let mut letters = name.chars();
     match letters.next() {

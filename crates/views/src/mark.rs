@@ -209,7 +209,7 @@ fn row(test: &Test, body: &Body, rate: RateUnit) -> Row {
     Row { name, standing, detail, proofs }
 }
 
-/// Of what another program measured, a 0 is what it does not tell.
+/// In another program's result, 0 means a figure that it does not report.
 fn cells(test: &Test, rate: Quantity, iops: Quantity, is_imported: bool) -> Vec<Cell> {
     let Latency { p50, p99, p999, max, .. } = test.latency_ns;
     let time = |ns: u64| {
@@ -287,7 +287,7 @@ fn burst(test: &Test, rate: RateUnit) -> Option<String> {
     ))
 }
 
-/// The mean of latencies, where it is all that another program tells of them.
+/// The mean latency, when another program reports nothing else of latencies.
 fn mean(test: &Test, body: &Body) -> String {
     let Latency { p50, mean, .. } = test.latency_ns;
     match body.imported.is_some() && p50 == 0 && mean > 0.0 {

@@ -71,7 +71,7 @@ impl Of<'_> {
 
 fn chart(body: &Body, title: String, subtitle: String, (x, y): (Axis, Axis)) -> Chart {
     let drive = drive(&body.target, &body.stack);
-    // Another program's result has no seed of ours, and may not tell its drive.
+    // Another program's result has no seed of ours, and may not name its drive.
     let seed = body.imported.is_none().then(|| format!("seed {}", body.setup.seed));
     let place = [body.target.name.as_str(), &drive].map(str::trim);
     let place: Vec<&str> = place.into_iter().filter(|word| !word.is_empty()).collect();
@@ -173,7 +173,7 @@ fn slices(of: &TestRuns) -> Vec<LinePoint> {
     points
 }
 
-/// The latency that one I/O in so many exceeds, up to as many as there were.
+/// The latency that one I/O in N exceeds, for N up to the number of I/Os.
 fn levels(body: &Body, op: &str, tests: &[Of<'_>]) -> Option<Chart> {
     let x = Axis::new("One I/O in N takes longer", Unit::Count).scaled(Scale::Log10);
     let y = Axis::new("Latency", Unit::Ns).scaled(Scale::Log10);
@@ -233,7 +233,7 @@ fn histogram(body: &Body, op: &str, tests: &[Of<'_>]) -> Option<Chart> {
     (!chart.layers.is_empty()).then_some(chart)
 }
 
-/// Each run beside the median of its test, in the order made: what happened at one time stands in one place.
+/// Each run relative to the median of its test, in the order made: events at one time are at one place.
 fn in_order(body: &Body) -> Option<Chart> {
     let x = Axis::new("Run, in the order made", Unit::Count);
     let y = Axis::new("To the median of its test", Unit::Percent);

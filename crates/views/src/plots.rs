@@ -133,8 +133,8 @@ enum Class {
     Other,
 }
 
-/// Places of a zone are drawn apart, whose bands are none of the others'. Those of a window that does not tell by itself
-/// are drawn in the band of the whole drive that is nearest.
+/// Places of a zone are drawn apart, since their bands are not those of the others. Places in a window that is inconclusive
+/// by itself are drawn in the nearest band of the whole drive.
 fn class_of(point: &Point, evidence: &Evidence) -> Class {
     let away = |center: f64| (center - point.mean_ns).abs();
     let nearest = || {

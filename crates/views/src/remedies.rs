@@ -175,7 +175,7 @@ mod tests {
             let sentence = wording.sentence.as_ref();
             assert!(sentence.len() > 8 && !sentence.ends_with('.'), "{remedy:?}: {sentence}");
             assert!(seen.insert(sentence.to_owned()), "{remedy:?}: {sentence}");
-            // Flags of other programs stand in commands of theirs.
+            // Flags of other programs are in commands of theirs.
             let others =
                 ["losetup --", "blockdev --", "--full --write", "hdparm: --", "fio with --"];
             let others =

@@ -325,7 +325,7 @@ fn ratios(body: &CompareBody) -> Table {
     }
 }
 
-/// A ratio near 1 is told by its fourth place.
+/// Four decimals: ratios near 1 differ in the fourth.
 fn four(ratio: f64) -> String {
     format!("{ratio:.4}")
 }

@@ -72,7 +72,7 @@ fn depth(body: &ReplayBody) -> Option<Chart> {
     over_time(body, "Fidelity: depth over time", y, layers)
 }
 
-/// How late one request in so many was.
+/// The lateness that one request in N exceeds.
 fn lateness(body: &ReplayBody) -> Option<Chart> {
     let fidelity = &body.replay.fidelity;
     let issued = match fidelity.issue_error_since {

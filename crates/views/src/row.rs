@@ -1,6 +1,6 @@
 //! Survey rows: what a probing found, in one line that people share.
 //!
-//! A row has no serial number, no name of a machine or of a file, and nothing else that tells whose drive it is.
+//! A row has no serial number, no name of a machine or of a file, and nothing else that identifies the drive's owner.
 
 use std::collections::BTreeSet;
 
@@ -106,8 +106,7 @@ impl SurveyRow {
         format!("{MARK} | {}\n", self.cells().join(" | "))
     }
 
-    /// Reads a row; `None` of a line that is none. What stands before the row, such as the marks of a quoted mail, is
-    /// no part of it.
+    /// Reads a row; `None` for a line without one. Text before the row, such as the marks of a quoted mail, is ignored.
     ///
     /// # Errors
     /// When the line begins as a row and has other columns.

@@ -124,7 +124,7 @@ fn coarser(timeline: &TimelineBody) -> TimelineBody {
     }
 }
 
-/// A value of each slice, from its beginning on. A last slice of less than a half tells no rate.
+/// A value of each slice, from its beginning on. A last slice of less than a half is too short for a rate.
 fn over_time(timeline: &TimelineBody, of: impl Fn(&Slice, f64) -> Option<f64>) -> Vec<LinePoint> {
     let slice = timeline.slice_ns;
     let mut points = Vec::new();

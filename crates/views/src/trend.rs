@@ -7,10 +7,10 @@ use stats::{Better, COURSE_MIN, JudgedCourse, Quantity, Unit};
 
 use super::mark::title;
 
-/// So many of the latest runs are shown one by one.
+/// Number of the latest runs that are shown one by one.
 const LATEST: usize = 10;
 
-/// Lays out the history of `drive`, of which there are so many marks.
+/// Lays out the history of `drive`, which has `marks` marks.
 pub fn sheet(drive: &str, marks: usize, trend: &Trend) -> Sheet {
     let (closing, tone) = closing(trend);
     let mut groups: Vec<Group> = Vec::new();

@@ -173,7 +173,7 @@ pub fn page(body: &Body) -> Tables {
     }
 }
 
-/// A table for a terminal. What all columns share is told once.
+/// A table for a terminal. A unit that all columns share is shown once.
 fn of(table: &Table) -> report::Table {
     let field = |value: &Option<f64>| value.map_or(String::new(), tables::short);
     let rows = table.rows.iter().take(ROWS_MAX);

@@ -1,4 +1,4 @@
-//! Tables of tests as they are read: in parts that fit a page, with units told once.
+//! Tables of tests for reading: in parts that fit a page, with shared units shown once.
 
 use pts::table::Table;
 
@@ -31,7 +31,7 @@ fn of_engine(table: &Table, engine: &str) -> Table {
     one
 }
 
-/// Whether any cell has a value: what a drive does not tell is no table.
+/// Whether any cell has a value: a table of figures that a drive does not report is left out.
 pub fn has_values(table: &Table) -> bool {
     table.rows.iter().any(|row| row.values.iter().any(Option::is_some))
 }

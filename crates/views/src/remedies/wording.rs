@@ -1,4 +1,4 @@
-//! A remedy in words, and whose flags are in them.
+//! A remedy in words, which may name flags of a verb.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ pub(super) struct Wording {
     pub(super) of_verb: bool,
 }
 
-/// A sentence that whoever reads it can follow, whichever verb printed it.
+/// A sentence that every reader can follow, whichever verb printed it.
 pub(super) const fn plain(sentence: &'static str) -> Wording {
     Wording { sentence: Cow::Borrowed(sentence), of_verb: false }
 }

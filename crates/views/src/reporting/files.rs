@@ -28,8 +28,8 @@ fn line(fields: impl IntoIterator<Item = String>) -> String {
     fields.join(",") + "\n"
 }
 
-/// A table as it is shown, with the units that numbers are written in. Its caption, which may tell the unit that all share,
-/// stands in the head of the first column.
+/// A table as it is shown, with the units that numbers are written in. Its caption, which may name the unit that all share,
+/// is in the head of the first column.
 pub fn csv_of_table(table: &Table) -> String {
     let head = |(at, name): (usize, &String)| match (at, name.is_empty()) {
         (0, true) => table.caption.clone(),
@@ -44,7 +44,7 @@ pub fn csv_of_table(table: &Table) -> String {
     text
 }
 
-/// All values of a chart as bare numbers, in the units that the heads of the columns tell.
+/// All values of a chart as bare numbers, in the units that are in the heads of the columns.
 pub fn csv_of_chart(chart: &Chart) -> String {
     let head = |axis: &Axis| match unit(axis.unit) {
         _ if !axis.classes.is_empty() => axis.label.clone(),

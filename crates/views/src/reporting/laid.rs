@@ -98,7 +98,7 @@ fn laying(
     tables: Vec<Block>,
     caveats: &[Caveat],
 ) -> Laying {
-    // The command stands with the environment; a title says of what it is.
+    // The command is listed with the environment; a title names the subject.
     let title = title.strip_prefix("drivescope ").unwrap_or(title).to_owned();
     let mut blocks = Vec::new();
     if tone != Tone::Bad {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use report::chart::Chart;
 use report::html::{Block, Document, Facts, NOT_STATED, Table};
 
-/// The report. `picture` makes the lines that stand for a chart.
+/// The report. `picture` makes the lines that represent a chart.
 ///
 /// # Errors
 /// When a chart cannot be drawn.

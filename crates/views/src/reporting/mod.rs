@@ -113,7 +113,7 @@ fn answer(recorded: &Recorded, closing: &str) -> String {
     }
 }
 
-/// The charts that a page begins with: of a mark throughput and latency by test, else the most telling, of what is compared all.
+/// The charts that a page begins with: throughput and latency by test for a mark, all of a comparison, else the first one.
 fn leading(found: &ResultBody) -> Vec<Chart> {
     match found {
         ResultBody::Mark(body, runs) => crate::mark_plots::by_test(body, runs),
@@ -147,7 +147,7 @@ pub fn laid(recorded: &Recorded, rate: RateUnit) -> Laid {
     }
 }
 
-/// All that an instrument has to show, the most telling first.
+/// All charts of an instrument's result, the most important first.
 fn charts(found: &ResultBody) -> Vec<Chart> {
     match found {
         ResultBody::Mark(body, runs) => crate::mark_plots::charts(body, runs),
@@ -165,7 +165,7 @@ fn charts(found: &ResultBody) -> Vec<Chart> {
     }
 }
 
-/// The charts that tell most of a result, for one picture of it; of a survey those of its parts, which are behind it.
+/// The most important charts of a result, for one picture of it; for a survey those of its parts, which follow it.
 pub fn main_charts(all: &[Recorded]) -> Vec<Chart> {
     let of_one = |recorded: &Recorded| match &recorded.found {
         ResultBody::Mark(body, runs) => crate::mark_plots::main(body, runs),
@@ -177,7 +177,7 @@ pub fn main_charts(all: &[Recorded]) -> Vec<Chart> {
     all.iter().flat_map(of_one).collect()
 }
 
-/// All charts of a report, each with a name of its own that can stand in a file's.
+/// All charts of a report, each with a unique name that can be part of a file name.
 pub fn named_charts(document: &Document) -> Vec<(String, &Chart)> {
     let mut named: Vec<(String, &Chart)> = Vec::new();
     for block in document.pages.iter().flat_map(|page| &page.blocks) {
@@ -191,7 +191,7 @@ pub fn named_charts(document: &Document) -> Vec<(String, &Chart)> {
     named
 }
 
-/// Links lead on to where pages stand behind others.
+/// Renumbers the links of a page that is moved behind others.
 fn moved(page: &mut Page, by: usize) {
     let tables = page.blocks.iter_mut().filter_map(|block| match block {
         Block::Table(table) => Some(table),

@@ -12,7 +12,7 @@ use crate::drive;
 
 /// Settings that are drawn as strips.
 const STRIPS_MAX: usize = 32;
-/// Lines that are told apart in one chart.
+/// Most lines that can be distinguished in one chart.
 const LINES_MAX: usize = 8;
 /// Unstable settings whose runs are drawn alone.
 const ALONE_MAX: usize = 2;
@@ -24,7 +24,7 @@ pub fn first(body: &Body) -> Option<Chart> {
     lines(body).into_iter().next().or_else(|| heat(body))
 }
 
-/// All there is to see, the most telling first.
+/// All charts, the most important first.
 pub fn all(body: &Body) -> Vec<Chart> {
     let mut charts: Vec<Chart> = heat(body).into_iter().collect();
     charts.extend(lines(body));

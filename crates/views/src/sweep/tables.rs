@@ -18,7 +18,7 @@ use crate::{capital, heads, maybe, subject};
 const ROWS_MAX: usize = 24;
 /// Columns of a table of two factors.
 const COLUMNS_MAX: usize = 8;
-/// Unstable settings that are told with their reasons.
+/// Unstable settings that are listed with their reasons.
 const REASONS_MAX: usize = 6;
 
 /// Page of a planned sweep, with all levels.

@@ -11,7 +11,7 @@ use pts::options::Test;
 use report::chart::{Axis, Chart};
 use stats::Unit;
 
-/// The chart that tells most of a test.
+/// The most important chart of a test.
 pub fn main(body: &Body) -> Option<Chart> {
     let table = |key: &str| body.tables.get(key);
     match body.test {

@@ -12,7 +12,7 @@ use super::parts::{bare, hue, pairs};
 
 /// A rate below this share of the fresh plateau is no longer of it.
 const CLIFF: f64 = 0.8;
-/// So many values tell the plateau, at least.
+/// Least number of values that define the plateau.
 const FALL: usize = 3;
 
 /// Quantity on the x axis of a series.
@@ -142,8 +142,8 @@ pub fn phases(body: &Body) -> Option<Phases> {
     Some(Phases { plateau, cliff_s, steady_s })
 }
 
-/// The rate at first, and when it fell off that, of `points` in time. A dip that is shorter than half of what tells the plateau
-/// is none of its end.
+/// The rate at first, and when it fell off that, of `points` in time. A dip shorter than half of the values that define the
+/// plateau does not end it.
 fn plateau(points: &[(f64, f64)]) -> Option<(f64, Option<f64>)> {
     let length = (points.len() / 50).max(FALL);
     let level =

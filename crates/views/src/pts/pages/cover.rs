@@ -132,7 +132,7 @@ fn deviations(bodies: &[Body]) -> Block {
     })
 }
 
-/// Doubts of all tests; one that several have is told once, with their names.
+/// Caveats of all tests; one that several have is listed once, with their names.
 fn doubts(bodies: &[Body]) -> Vec<Caveat> {
     let mut found: Vec<(Caveat, Vec<&str>)> = Vec::new();
     for body in bodies {
