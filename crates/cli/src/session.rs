@@ -229,7 +229,7 @@ impl Made {
         Taken { body: document.body, record, broken: self.broken }
     }
 
-    /// Ends the session when the result was shown; otherwise the error names the recorded result.
+    /// Ends the session when the result was shown; otherwise the error says how to show the record, if there is one.
     fn shown(
         self,
         shown: Result<()>,

@@ -393,7 +393,7 @@ fn devices_and_partitions_that_nobody_uses_are_written_to() {
     tool("delpart", &[device.dev(), "1"]);
 }
 
-// Breaks when unknown users of a file are refused outright, or ignored: the kernel does not show to other users who has a
+// Breaks when a file whose users are unknown is always refused, or never: the kernel does not show other users who has a
 // file open.
 #[test]
 fn users_that_are_not_known_take_a_word_of_their_own() {

@@ -37,7 +37,7 @@ pub fn main(args: &MarkArgs, given: &Given) -> Result<Exit> {
 /// Prepares the run that the flags under Load and Repetition describe, or resumes a recorded one, and passes it to `go`.
 ///
 /// # Errors
-/// What makes a measurement impossible.
+/// When a measurement is impossible.
 pub fn begin<R>(
     args: &MarkArgs,
     given: &Given,
