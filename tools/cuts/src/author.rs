@@ -43,7 +43,7 @@ pub struct Author<'a> {
     pub dir: &'a Path,
     /// Working directory, which receives its output: not on that filesystem.
     pub work: &'a Path,
-    /// Is told what was promised, at once.
+    /// Called with each promise at once.
     pub say: &'a dyn Fn(&Promise),
 }
 
@@ -51,7 +51,7 @@ pub struct Author<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Left,
-    /// This signal, when its journal has so many lines.
+    /// This signal, as soon as its journal has this many lines.
     Signalled(Signal, u32),
 }
 

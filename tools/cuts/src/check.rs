@@ -172,7 +172,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Test files that nobody owns any more are told of, and removed when that is wished.
+    /// Leftover test files have to be reported, and removed on request.
     fn leftovers(&self, verdict: &mut Verdict) -> Result<()> {
         let dir = self.dir.join(MEASURED);
         let left = scratch_files(&dir);

@@ -2,8 +2,8 @@
 //!
 //! A filesystem lies on a disk that keeps a [`Log`] of its writes: a [`Recorder`] here, or the kernel's
 //! dm-log-writes in a guest. While drivescope works on it, every promise that it makes becomes a mark in that log.
-//! Then the power is cut after any entry: a [`Replay`] makes the disk that is left, with or without what was
-//! in its cache, and that is mounted and held against the promises whose marks lie before the cut.
+//! Then the power is cut after any entry: a [`Replay`] makes the disk that is left, with or without the content of
+//! its cache. That disk is mounted and compared with the promises whose marks precede the cut.
 
 mod author;
 mod check;

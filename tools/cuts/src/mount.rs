@@ -76,7 +76,7 @@ impl Mounted {
             format.make(&mounted.device)?;
         }
         let mut mount = Command::new("mount");
-        // Of one filesystem many states are mounted, and XFS and Btrfs tell them apart by a number that is the same.
+        // Many states of one filesystem are mounted, with one UUID, by which XFS and Btrfs distinguish filesystems.
         let options = if format == Format::Xfs { "noatime,nouuid" } else { "noatime" };
         run(mount.args(["-t", format.name(), "-o", options]).arg(&mounted.device).arg(dir))?;
         mounted.is_up = true;
@@ -101,7 +101,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // Nobody is left to be told; a device that stays is seen by `losetup`.
+        // There is no caller left to report an error to; `losetup` lists a device that stays.
         if self.is_up && run(Command::new("umount").arg(&self.dir)).is_err() {
             let _ = run(Command::new("umount").arg("--lazy").arg(&self.dir));
         }

@@ -76,7 +76,7 @@ impl Recorder {
         held(&self.recorded).log.entries.len()
     }
 
-    /// The log, which begins anew with what is on the disk.
+    /// Takes the log so far; the next one is empty, and begins at what is then on the disk.
     pub fn take_log(&self) -> Log {
         std::mem::take(&mut held(&self.recorded).log)
     }

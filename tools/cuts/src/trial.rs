@@ -49,8 +49,8 @@ pub struct Outcome {
     pub verdict: Verdict,
 }
 
-/// Lets drivescope work on a filesystem, and cuts the power; `each` is told of every cut. A cut that has to lose
-/// something comes last, and is not among those that are returned.
+/// Lets drivescope work on a filesystem, and cuts the power; calls `each` with the outcome of every cut. A last
+/// cut has to lose something; its outcome is not returned.
 ///
 /// # Errors
 /// When a filesystem cannot be made or mounted, which no program on it can help, or drivescope does not work
@@ -85,7 +85,7 @@ pub fn try_cuts(trial: &Trial<'_>, each: &mut dyn FnMut(&Outcome)) -> Result<Vec
     Ok(outcomes)
 }
 
-/// Promises what nobody has made durable: a file that is lost with the cache.
+/// Promises a file that was never synced, so that it is lost with the cache.
 fn broken_promise(dir: &Path, say: &dyn Fn(&Promise)) -> Result<()> {
     let content = b"never synced";
     fs::write(dir.join(FILES).join(CONTROL), content)?;
@@ -93,11 +93,11 @@ fn broken_promise(dir: &Path, say: &dyn Fn(&Promise)) -> Result<()> {
     Ok(())
 }
 
-/// Cuts the power at places of a log that was kept elsewhere, of a whole disk from its being made on; what was
-/// promised is in its marks.
+/// Cuts the power at places of a log that was recorded elsewhere, from the making of the filesystem on; the
+/// promises are in its marks.
 ///
 /// # Errors
-/// As [`try_cuts`]; when a mark is no promise.
+/// As [`try_cuts`]; when a mark is not a promise.
 pub fn try_log(
     trial: &Trial<'_>,
     log: &Log,
@@ -107,7 +107,7 @@ pub fn try_log(
     let [mounted, elsewhere] = ["mounted", "elsewhere"].map(|name| work.path().join(name));
     fs::create_dir(&mounted)?;
     fs::create_dir(&elsewhere)?;
-    // A filesystem that is only half made cannot be mounted, whoever writes to it.
+    // A filesystem that is only half made cannot be mounted, whichever program writes to it.
     let begin = log.marks().next().context("the log has no marks")?.0;
     let bodies = BTreeMap::new();
     let checker = Checker { program: trial.program, work: &elsewhere, bodies: &bodies };
