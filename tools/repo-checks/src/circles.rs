@@ -297,7 +297,7 @@ mod tests {
         circles.into_iter().map(|circle| circle.into_iter().collect()).collect()
     }
 
-    // Breaks when a way to use a file is overlooked: a circle that is not seen is one that nobody refuses.
+    // Breaks when a way to use a file is overlooked: a circle that is not seen is never rejected.
     #[test]
     fn a_circle_is_seen_whatever_the_way_of_naming() {
         let b = "pub struct B(pub crate::a::A);";

@@ -34,7 +34,7 @@ pub fn crates_table(packages: &BTreeMap<String, Package>) -> String {
     table
 }
 
-/// `document` with what stands between its marks replaced by `table`.
+/// `document` with the text between its marks replaced by `table`.
 ///
 /// # Errors
 /// When the marks are not there.

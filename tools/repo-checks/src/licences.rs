@@ -97,7 +97,7 @@ fn collect(dir: &Path, depth: usize, texts: &mut Vec<String>) -> Result<()> {
         } else if kind.is_file() && BEGINNINGS.iter().any(|begin| name.starts_with(begin)) {
             let bytes = fs::read(entry.path())?;
             let text = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
-            // A program that prints licences is no licence.
+            // A program that prints licences is not a licence.
             if !name.ends_with(".rs") && !text.trim().is_empty() {
                 texts.push(text.trim_end().to_owned() + "\n");
             }

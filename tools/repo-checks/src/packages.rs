@@ -12,7 +12,7 @@ use crate::repository;
 /// One package of the workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Package {
-    /// True for a tool of the developers, which is no part of the product.
+    /// True for a developers' tool, which is not a part of the product.
     pub is_tool: bool,
     /// Its description, in a line.
     pub description: String,
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn arrows_are_seen_in_every_place_where_a_manifest_can_have_one() {
-        // An arrow that is overlooked here is one that nobody holds.
+        // A dependency that is overlooked here would escape the rules of the architecture.
         let manifest: Table = r#"
             package = { name = "drivescope-mark", description = "d" }
             [dependencies]

@@ -45,7 +45,7 @@ impl Source {
 /// held to the rules before it is committed.
 ///
 /// # Errors
-/// When git is missing or this is no work tree.
+/// When git is missing or this is not a work tree.
 pub fn sources() -> Result<Vec<Source>> {
     let listed = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])

@@ -9,7 +9,7 @@ pub struct Module {
     pub declared: BTreeSet<String>,
     /// Names of items that it defines, at any depth.
     pub defined: BTreeSet<String>,
-    /// Names that a `use` brings in, with the path that they stand for.
+    /// Names that a `use` brings in, with their paths.
     pub brought_in: BTreeMap<String, Vec<String>>,
     /// Paths from which all is brought in.
     pub globs: Vec<Vec<String>>,
@@ -39,7 +39,7 @@ pub fn modules(text: &str) -> Vec<(Vec<String>, Module)> {
 /// Words that begin an item that has a name.
 const ITEMS: [&str; 8] = ["fn", "struct", "enum", "union", "trait", "type", "const", "static"];
 
-/// Words, `::`, and single signs, without comments and what stands in texts.
+/// Words, `::`, and single signs, without comments and the content of literals.
 fn tokens(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Rules of style that text alone can tell. Each is a function from a file to the lines that break it.
+//! Rules of style that the text of a file alone can decide. Each is a function from a file to the lines that break it.
 //!
 //! This file and the tests beside it name what they look for, so they are not looked at themselves.
 
@@ -67,7 +67,7 @@ fn lines_with(
         .collect()
 }
 
-/// True when `needle` stands in `line` and no letter, digit or underscore stands before it.
+/// True when `needle` occurs in `line` without a letter, digit or underscore before it.
 fn has_word(line: &str, needle: &str) -> bool {
     line.match_indices(needle).any(|(start, _)| {
         !line[..start].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_')
@@ -168,8 +168,8 @@ pub fn printing(source: &Source) -> Vec<Fault> {
     )
 }
 
-/// Targets that are told apart by how their names begin: that is done once, where a name is parsed. The crate of virtual
-/// drives reads the rest of their names.
+/// Code that distinguishes targets by how their names begin: that is done once, where a name is parsed. The crate of
+/// virtual drives reads the rest of their names.
 pub fn target_names(source: &Source) -> Vec<Fault> {
     let free = matches!(source.package(), Some("drives" | "sim"));
     if !is_rust(source) || free || is_outside(source) || is_beside(source) {
@@ -241,8 +241,8 @@ pub fn printing_unfiltered(source: &Source) -> Vec<Fault> {
 const WORDERS: [&str; 3] =
     ["crates/stats/src/remedy", "crates/stats/src/caveat.rs", "crates/views/src/remedies"];
 
-/// Remedies that are made of a text: what a program can do about a doubt would be a sentence again, and flags would stand
-/// where nobody knows whose they are.
+/// Remedies that are made of a text: the program's advice on a doubt would be a sentence again, and its flags would be
+/// shown without the command that they belong to.
 pub fn remedies_of_words(source: &Source) -> Vec<Fault> {
     let may = WORDERS.iter().any(|path| source.path.starts_with(path));
     if !is_rust(source) || may || is_outside(source) || is_beside(source) {

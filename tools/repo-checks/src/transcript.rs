@@ -1,8 +1,8 @@
 //! Transcripts in documents: fenced blocks that show a command and what it printed.
 //!
-//! A block between [`BEGIN`] (or [`BEGIN_LIVE`]) and [`END`] belongs to us. Its first line, behind `$ `, is the
-//! command; the rest is made anew by running it. Live blocks depend on the machine and are left as
-//! they are unless asked for.
+//! A block between [`BEGIN`] (or [`BEGIN_LIVE`]) and [`END`] belongs to us. Its first line, after `$ `, is the
+//! command; running it makes the rest again. Live blocks depend on the machine and are left as they are unless
+//! asked for.
 
 use anyhow::{Context as _, Result, bail};
 
@@ -15,7 +15,7 @@ pub const BEGIN_LIVE: &str = "<!-- transcript: live -->";
 /// Ends a transcript.
 pub const END: &str = "<!-- end of transcript -->";
 
-/// The document with its transcripts made anew by `run`; live ones only if `live`.
+/// The document with its transcripts made again by `run`; live ones only if `live`.
 ///
 /// # Errors
 /// Names the line of a transcript that has no end or no command, and passes on what `run` says.

@@ -61,7 +61,7 @@ fn every_path_that_is_named_exists() {
     assert!(seen > 20, "only {seen} paths were found: is the search asleep?");
 }
 
-/// A flag that was renamed, and a document that still tells to use it.
+/// A flag that was renamed, and a document that still names the old one.
 #[test]
 fn every_flag_that_is_named_exists() {
     let binary = program::build("dev").unwrap();

@@ -34,7 +34,7 @@ fn documents_and_licences_say_what_the_manifest_says() {
     assert!(copyright.contains(&format!("Copyright: {owner}\n")), "{copyright}");
 }
 
-/// A cargo install of one's own would build a package that nobody looks at, or stop at a missing file.
+/// A user's own `cargo install` would build a package that is checked nowhere else, or stop at a missing file.
 #[test]
 fn the_program_names_what_cargo_wants() {
     let program: toml::Table = read("crates/cli/Cargo.toml").parse().unwrap();

@@ -198,14 +198,14 @@ fn a_green_run_says_so_in_its_last_line_and_ends_with_0() {
 fn a_red_run_of_any_kind_is_red() {
     let failed = runner("failed", LOG, 101, false, false);
     assert_eq!(failed, ("3 passed, 1 failed, 3 skipped".to_owned(), 1));
-    // Nothing compiled, or a test binary was killed: no test failed, and yet it is no success.
+    // Nothing compiled, or a test binary was killed: no test failed, but the run did not succeed either.
     let broken = runner("broken", "error: could not compile\n", 101, false, false);
     assert_eq!(broken, ("0 passed, 1 failed, 0 skipped".to_owned(), 1));
     let lints = runner("lints", &log_with("all is well"), 0, true, false);
     assert_eq!(lints, ("2 passed, 1 failed, 0 skipped".to_owned(), 1));
 }
 
-/// Targets count as tests do, and fuzzing that did not run is no success.
+/// Targets count as tests do, and fuzzing that did not run is a failure.
 #[test]
 fn what_fuzzing_finds_is_counted_and_red() {
     let fuzzed = |name: &str, log: &str, status: i32| {
@@ -221,7 +221,7 @@ fn what_fuzzing_finds_is_counted_and_red() {
     assert_eq!(fuzzed("unbuilt", unbuilt, 2), ("2 passed, 1 failed, 0 skipped".to_owned(), 1));
 }
 
-/// Scenarios count as tests do, and a lab that did not run is no success.
+/// Scenarios count as tests do, and a lab that did not run is a failure.
 #[test]
 fn what_the_lab_finds_is_counted_and_red() {
     let ran = |name: &str, log: &str, status: i32, ci: bool| {
@@ -275,7 +275,7 @@ fn a_skip_is_right_or_wrong_by_what_the_machine_has() {
     assert_eq!(means("it is raining"), 2);
 }
 
-/// A test that skips for a reason that nobody can check would be skipped for ever, unseen.
+/// A test that skips for a reason that cannot be checked would be skipped forever, unseen.
 #[test]
 fn every_reason_for_a_skip_can_be_checked() {
     let mut seen = 0;
@@ -306,7 +306,7 @@ fn every_reason_for_a_skip_can_be_checked() {
     assert!(seen >= 5, "only {seen} reasons were found: is the search asleep?");
 }
 
-/// A module that no crate names would be run by nobody's daily loop, and a crate without a line would have no test of the
+/// A module that no crate names would never run in a daily loop, and a crate without a line would have no test of the
 /// program.
 #[test]
 fn quick_tests_name_every_module_and_every_crate() {

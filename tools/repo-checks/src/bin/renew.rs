@@ -1,5 +1,5 @@
-//! Makes anew what documents show of the program: transcripts and the table of crates. `--live` also
-//! runs the transcripts that depend on this machine.
+//! Makes again the parts of documents that show the program: transcripts and the table of crates.
+//! `--live` also runs the transcripts that depend on this machine.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -16,7 +16,7 @@ fn main() -> Result<()> {
         }
     }
     let table = documents::crates_table(&packages::packages()?);
-    // Lists of runs begin anew, too.
+    // Lists of runs begin empty, too.
     match fs::remove_dir_all(repository::root().join(program::RUNS)) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
         _ => {}
