@@ -22,7 +22,7 @@ const START: Duration = Duration::from_secs(60);
 const BOOT: Duration = Duration::from_secs(400);
 /// Longest that a guest takes to let go of a drive.
 const REMOVAL: Duration = Duration::from_secs(60);
-/// Lines of the console that are told of a guest that died.
+/// Lines of the console that are shown when a guest has died.
 const CONSOLE_LINES: usize = 25;
 
 /// Longest that a guest that runs is silent: 2 s by its own clock, many times that on a busy host.
@@ -69,7 +69,7 @@ pub struct Guest {
 }
 
 impl Plan {
-    /// Makes all images anew, empty.
+    /// Creates all images, empty; replaces existing ones.
     ///
     /// # Errors
     /// Names the image.
@@ -103,7 +103,7 @@ impl Guest {
     /// Boots.
     ///
     /// # Errors
-    /// When it does not come up; the end of its console is told.
+    /// When it does not come up; the error shows the end of its console.
     pub fn boot(plan: &Plan) -> Result<Guest> {
         let begun = Instant::now();
         // A socket's path is short, and the directory of images may not be.
@@ -183,7 +183,7 @@ impl Guest {
     /// The next answer; none when none came within `limit`.
     ///
     /// # Errors
-    /// When the guest is gone: the end of its console is told. [`Frozen`] when it shows no sign of life.
+    /// When the guest is gone: the error shows the end of its console. [`Frozen`] when it shows no sign of life.
     pub fn receive(&mut self, limit: Duration) -> Result<Option<Reply>> {
         let (begun, mut heard) = (Instant::now(), Instant::now());
         loop {
@@ -249,7 +249,7 @@ impl Guest {
         Ok(())
     }
 
-    /// The end of the console, for whoever looks why a guest died.
+    /// The end of the console, which shows why a guest died.
     pub fn last_words(&self) -> String {
         let text = fs::read(&self.console).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);

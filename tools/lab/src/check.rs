@@ -38,16 +38,16 @@ pub struct Expected {
     /// Its exit status.
     #[serde(default)]
     pub exit: Exit,
-    /// Each stands in standard output.
+    /// Texts that standard output must contain.
     #[serde(default)]
     pub stdout: Vec<String>,
-    /// None stands in standard output.
+    /// Texts that standard output must not contain.
     #[serde(default)]
     pub stdout_not: Vec<String>,
-    /// Each stands in standard error.
+    /// Texts that standard error must contain.
     #[serde(default)]
     pub stderr: Vec<String>,
-    /// None stands in standard error.
+    /// Texts that standard error must not contain.
     #[serde(default)]
     pub stderr_not: Vec<String>,
     /// Standard output is JSON, and what each pointer (RFC 6901) points to is so.
@@ -106,7 +106,7 @@ fn json_fault(
     (!right).then(|| format!("{pointer} is {told}, not {wanted}"))
 }
 
-/// A word in quotes: `present`, `absent`, a comparison such as `>= 10`, or the string that has to stand there.
+/// A word in quotes: `present`, `absent`, a comparison such as `>= 10`, `~ part`, or the whole string.
 fn said(found: Option<&Value>, words: &str) -> bool {
     match words {
         "present" => return found.is_some_and(|f| !f.is_null()),

@@ -40,7 +40,7 @@ impl<W: Write> Archive<W> {
     /// A file; `mode` has its permission bits. What is there already stays.
     ///
     /// # Errors
-    /// When it cannot be written, or is larger than the format can tell (4 GiB).
+    /// When it cannot be written, or is larger than the format can represent (4 GiB).
     pub fn file(&mut self, path: &str, mode: u32, content: &[u8]) -> io::Result<()> {
         let name = path.trim_matches('/');
         if self.names.contains(name) {

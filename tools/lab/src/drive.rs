@@ -1,10 +1,10 @@
-//! The drives that a scenario asks for, and how the emulator is told of them.
+//! The drives that a scenario asks for, and their description for the emulator.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Longest serial number that every kind of drive can tell.
+/// Longest serial number that every kind of drive can report.
 const SERIAL_CHARS_MAX: usize = 20;
 /// A zone of a zoned namespace.
 const ZONE_BYTES: u64 = 4 << 20;
@@ -83,7 +83,7 @@ pub struct Drive {
     pub mib_per_s: Option<u32>,
     /// Most requests that it answers in a second, in the same way.
     pub ios_per_s: Option<u32>,
-    /// Properties of the emulated device that no key here stands for, as the emulator names them.
+    /// Properties of the emulated device for which there is no key here, as the emulator names them.
     #[serde(default)]
     pub properties: toml::Table,
 }
@@ -185,7 +185,7 @@ impl Drive {
     /// boot; its images are the nodes `ID-0`, `ID-1` and so on.
     ///
     /// # Errors
-    /// When `properties` cannot be told.
+    /// When `properties` cannot be converted to JSON.
     pub fn devices(&self, id: &str, slot: u8, serial: &str) -> Result<Vec<Value>> {
         let controller = |driver: &str| json!({"driver": driver, "id": format!("{id}-c"), "addr": format!("{slot:x}.0")});
         let node = format!("{id}-0");

@@ -75,7 +75,7 @@ mod tests {
         batches.iter().map(|b| b.scenarios.iter().map(|s| s.name.as_str()).collect()).collect()
     }
 
-    // A scenario that is in no batch would not run, and nobody would miss it.
+    // A scenario that is in no batch would not run, and its absence would not be noticed.
     #[test]
     fn every_scenario_is_in_one_batch_and_no_batch_has_too_many_drives() {
         let scenarios: Vec<_> =

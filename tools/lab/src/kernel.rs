@@ -35,7 +35,7 @@ impl Kernel {
             return Ok(kernel);
         }
         fs::create_dir_all(directory)?;
-        // Unpacked beside, and moved when whole: an interrupted download is begun anew.
+        // Unpacked beside and moved when complete: an interrupted download starts again.
         let beside = tempfile::Builder::new().prefix("unpacking-").tempdir_in(directory)?;
         let package = download(beside.path())?;
         let tree = beside.path().join("tree");
@@ -106,7 +106,7 @@ fn only_entry(directory: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Runs a command; what it prints is told when it fails.
+/// Runs a command; the error shows what it printed.
 fn say(command: &mut Command) -> Result<()> {
     let output = command.output().with_context(|| format!("{command:?}"))?;
     if !output.status.success() {

@@ -1,9 +1,9 @@
 //! A laboratory of drives that a machine need not have: a kernel booted under emulation with NVMe, SCSI, ATA, USB
 //! and SD drives, and scenarios that say what drivescope has to do with them.
 //!
-//! The host's side makes what is booted ([`kernel`], [`modules`], [`tools`], [`initramfs`]), starts the emulator
-//! ([`machine`], [`boot`]) and runs the scenarios of a boot one after the other ([`mod@run`]). The guest's side
-//! ([`guest`]) is one program that runs scripts and tells what came of them. Both speak [`protocol`].
+//! The host's side makes the parts of a boot ([`kernel`], [`modules`], [`tools`], [`initramfs`]), starts the
+//! emulator ([`machine`], [`boot`]) and runs the scenarios of a boot one after the other ([`mod@run`]). The
+//! guest's side ([`guest`]) is one program that runs scripts and reports their results. Both speak [`protocol`].
 
 pub mod boot;
 pub mod check;

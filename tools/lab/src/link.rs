@@ -30,7 +30,7 @@ pub fn listen(path: &Path) -> Result<UnixListener> {
 }
 
 impl Link {
-    /// Waits for the emulator to connect; `alive` tells whether it still can.
+    /// Waits for the emulator to connect; `alive` returns whether it still can.
     ///
     /// # Errors
     /// When it does not, within `limit`.

@@ -1,4 +1,4 @@
-//! The emulated machine: what stands in its slots, and the emulator's command line.
+//! The emulated machine: the drives in its slots, and the emulator's command line.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ pub struct Parts<'a> {
 /// Arguments of the emulator.
 ///
 /// # Errors
-/// When a drive's properties cannot be told.
+/// When a drive's properties cannot be converted to JSON.
 pub fn arguments(parts: &Parts, drives: &[Slotted]) -> Result<Vec<OsString>> {
     let mut arguments: Vec<OsString> = Vec::new();
     let mut add = |words: &[&str]| arguments.extend(words.iter().map(OsString::from));

@@ -56,7 +56,7 @@ pub struct State {
     pub teardown: String,
     /// Exit statuses that are right. In a control state those of the line are.
     pub exit: Option<Exit>,
-    /// Each stands in what a line says on standard error.
+    /// Texts that standard error of each line must contain.
     #[serde(default)]
     pub stderr: Vec<String>,
     /// Lines write here, and have to.
@@ -120,8 +120,8 @@ pub fn check(scenario: &Scenario) -> Result<()> {
 }
 
 impl State {
-    /// A line that names its drive by itself, such as one that a record tells, has nothing to do with a state that is
-    /// about the device's path.
+    /// True when the state applies to `line`. A state of the device's path does not apply to a line that names its
+    /// drive itself, or takes it from a record.
     fn takes(&self, line: &Line) -> bool {
         let named = self.only.is_empty() || self.only.iter().any(|s| line.name.starts_with(s));
         named && (self.device == first_device() || line.run.contains("{device}"))
@@ -181,7 +181,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Runs what is not under test; tells what went wrong.
+    /// Runs a script that is not under test; returns its faults.
     fn aside(&mut self, script: &str) -> Result<Vec<String>> {
         if script.is_empty() {
             return Ok(Vec::new());

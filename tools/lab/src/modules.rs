@@ -1,5 +1,5 @@
-//! A kernel's modules: what each needs, and by what other names it is asked for. Both stand in the module itself, in
-//! the section `.modinfo`.
+//! A kernel's modules: what each needs, and the other names by which it is requested. The module itself contains
+//! both, in the section `.modinfo`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -231,7 +231,7 @@ mod tests {
         Index { modules: modules.iter().map(read).collect(), built_in: ["loop".to_owned()].into() }
     }
 
-    // A module that is missing in the guest shows as a mount that fails for no reason that is told.
+    // A module that is missing in the guest shows as a mount that fails without a reason.
     #[test]
     fn what_a_module_needs_comes_with_it_and_before_it() {
         let index = index();

@@ -80,7 +80,7 @@ pub struct StepOutcome {
     pub sha256: BTreeMap<String, [String; 2]>,
 }
 
-/// Most of a step's output that is told for people.
+/// Lines of a step's output that are shown to people, at most.
 const TOLD_LINES: usize = 30;
 
 impl Outcome {

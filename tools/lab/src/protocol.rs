@@ -96,7 +96,7 @@ pub struct Ran {
     pub exit: i32,
     /// It was killed, since it took too long.
     pub timed_out: bool,
-    /// Standard output; bytes that are no UTF-8 are replaced.
+    /// Standard output; bytes that are not UTF-8 are replaced.
     pub stdout: String,
     /// Standard error, likewise.
     pub stderr: String,

@@ -2,8 +2,8 @@
 //!
 //! A script says `cell STACK FILESYSTEM DIRECTION LOW HIGH [cached]` on a line of its own, then asks `lab-host count`,
 //! prints the JSON of a `mark` of one test, and asks `lab-host count` again. LOW and HIGH are how many bytes the drives
-//! should move for each byte of the test, as whoever wrote the scenario knows: the product's own range is held against
-//! it, not taken from it. `cached` says that a cache was built in between, which can pass on as much as it is given.
+//! should move for each byte of the test, as the scenario's author knows: drivescope's own range is compared with it,
+//! and is not its source. `cached` says that a cache was built in between, which can pass on as much as it is given.
 
 use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -90,7 +90,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The verdict, held against whether the bytes crossed into the drives.
+    /// Judges the verdict by whether the bytes crossed into the drives.
     fn judged(mut self) -> Cell {
         let crossed = !self.cached && self.true_ratio >= ENOUGH * self.expected[0];
         self.worth = match (self.verdict.as_str(), crossed) {

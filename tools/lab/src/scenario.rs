@@ -1,5 +1,5 @@
-//! A scenario: the drives it wants, and what has to come of each step. A file of TOML in `lab/scenarios`;
-//! docs/lab.md tells every key.
+//! A scenario: the drives it wants, and the expected outcome of each step. A file of TOML in
+//! `lab/scenarios`; docs/lab.md describes every key.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ pub struct Step {
     pub run: String,
     /// Action of the host instead of a script: `remove NAME`, `add NAME`, `count`, `cut`.
     pub host: Option<String>,
-    /// The host cuts the power so many seconds after the script began; what it printed is lost.
+    /// The host cuts the power this many seconds after the script began; what it printed is lost.
     pub cut_after_s: Option<f64>,
     /// Drives whose content is the same after the step as before.
     #[serde(default)]

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 /// Directories of the administrator's programs, which not every user has in PATH.
 const ADMINISTRATOR: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// A program of the host, by name. LAB_PATH stands for all directories where one is looked for.
+/// A program of the host, by name. LAB_PATH replaces all directories in which programs are looked for.
 pub fn find(name: &str) -> Option<PathBuf> {
     let own = env::var_os("LAB_PATH");
     let path = own.clone().or_else(|| env::var_os("PATH")).unwrap_or_default();
@@ -20,7 +20,7 @@ pub fn find(name: &str) -> Option<PathBuf> {
     directories.into_iter().map(|directory| directory.join(name)).find(|path| path.is_file())
 }
 
-/// The libraries that `program` is linked with, and its loader, as `ldd(1)` tells; none for a static one.
+/// The libraries that `program` is linked with, and its loader, as listed by `ldd(1)`; empty for a static one.
 ///
 /// # Errors
 /// When a library is missing.

@@ -33,7 +33,7 @@ const REPLY_ACK: u32 = 1;
 const REPLY_INFO: u32 = 3;
 const REPLY_UNSUPPORTED: u32 = 0x8000_0001;
 const INFO_EXPORT: u16 = 0;
-/// Flags are told; it can flush; it knows FUA.
+/// Flags are present; it can flush; it supports FUA.
 const EXPORT_FLAGS: u16 = 1 | 1 << 2 | 1 << 3;
 const REQUEST: u32 = 0x2560_9513;
 const REPLY: u32 = 0x6744_6698;
@@ -56,7 +56,7 @@ struct Disk {
 }
 
 impl Volatile {
-    /// Serves `image` at `socket` to whoever connects first.
+    /// Serves `image` at `socket` to the first client that connects.
     ///
     /// # Errors
     /// When the image cannot be opened, or the socket not be made.
@@ -70,7 +70,7 @@ impl Volatile {
         let served = disk.clone();
         std::thread::spawn(move || {
             let connected = listener.accept().context("nobody connects");
-            // The emulator is killed in the middle of a request, so an end is no news.
+            // The emulator is killed in the middle of a request, so an end is expected.
             let _ = connected.and_then(|(stream, _)| served.answer(stream));
         });
         Ok(disk)

@@ -90,7 +90,7 @@ fn without_an_emulator_every_scenario_is_skipped_for_a_reason() {
     assert!(text.lines().any(|line| line.starts_with("---- lab::")), "{text}");
 }
 
-/// Scenarios of a machine that cannot be made would else be missing from the table, and nobody would miss them.
+/// Scenarios of a machine that cannot be made would else be missing from the table, unnoticed.
 #[test]
 fn a_machine_that_cannot_be_made_fails_every_scenario_of_its_own() {
     let directory = tempfile::tempdir().unwrap();

@@ -91,7 +91,7 @@ pub fn wish(action: &str) -> Result<()> {
     }
 }
 
-/// A line is written whole, whoever else writes.
+/// Writes a whole line, also when several threads write.
 fn answer(port: &Mutex<File>, reply: &Reply) -> Result<()> {
     let line = serde_json::to_string(reply)? + "\n";
     let mut port = port.lock().unwrap_or_else(PoisonError::into_inner);

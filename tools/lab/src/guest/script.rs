@@ -16,7 +16,7 @@ use crate::protocol::Ran;
 const SCRIPT: &str = "/run/lab-script";
 const STDOUT: &str = "/run/lab-stdout";
 const STDERR: &str = "/run/lab-stderr";
-/// Most that is told of each stream.
+/// Bytes of each stream that are returned, at most.
 const TOLD_BYTES_MAX: u64 = 8 << 20;
 
 /// Longest that a script takes to die.
@@ -66,7 +66,7 @@ impl Running {
             }
             thread::sleep(DEATH / 100);
         }
-        // One that hangs in the kernel does not die. Where it hangs is said on the console, which the host tells.
+        // One that hangs in the kernel does not die. The host shows the console, which says where it hangs.
         let _ = fs::write("/proc/sysrq-trigger", "w");
         bail!("the script hangs in the kernel: it took longer than it may, and cannot be killed")
     }

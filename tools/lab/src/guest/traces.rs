@@ -45,7 +45,7 @@ impl Traces {
     }
 }
 
-/// Kills every process but this one and the kernel's own; tells what they were.
+/// Kills every process but this one and the kernel's own; returns what they were.
 pub(super) fn kill_processes() -> Vec<String> {
     let mut killed = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
