@@ -16,9 +16,9 @@ use crate::sheet;
 use crate::stop;
 use crate::threads::on_threads;
 
-/// Seeds of the drawn drives. Chosen before any of them was looked at; whoever mends the inference looks at others.
+/// Seeds of the drawn drives. Chosen before any of them was looked at; use others when you change the inference.
 const SEEDS: Range<u64> = 73_000..74_000;
-/// Greatest share of the knees that are told elsewhere than where one is.
+/// Greatest share of the knees that are reported at a wrong place.
 const WRONG_MAX: f64 = 0.01;
 /// While a cache fills, a drive moves a part of it on: this much more than it holds may have been written.
 const MOVED_ON: f64 = 1.15;
@@ -124,7 +124,7 @@ fn mark(truth: Truth, knee: Option<[f64; 3]>, rates: Option<(f64, f64)>, runs: &
     }
 }
 
-/// Writes all over each drive, and writes the table; false when too many knees are told elsewhere.
+/// Writes all over each drive, and writes the table; false when too many knees are reported at a wrong place.
 ///
 /// # Errors
 /// When a run fails, or the table cannot be written.
@@ -176,7 +176,7 @@ fn row(binary: &Binary, seed: u64) -> Result<Row> {
     Ok(Row { seed, truth, knee, rates, written: runs.iter().sum(), mark })
 }
 
-/// Knees that are told elsewhere, and all that are told.
+/// Knees that are reported at a wrong place, and all that are reported.
 fn wrong(rows: &[Row]) -> (usize, usize) {
     let wrong = rows.iter().filter(|row| row.mark == Mark::Wrong).count();
     (wrong, rows.iter().filter(|row| row.knee.is_some()).count())

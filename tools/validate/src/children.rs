@@ -34,7 +34,7 @@ impl Sub for Cpu {
 /// kernel's own division of CPU time into user and system, which it samples at its timer's ticks.
 ///
 /// # Errors
-/// When the kernel does not tell.
+/// When the kernel does not report it.
 pub fn cpu() -> Result<Cpu> {
     let text = fs::read_to_string("/proc/self/stat").context("/proc/self/stat")?;
     read(&text).with_context(|| format!("{}: is no process's stat", text.trim()))

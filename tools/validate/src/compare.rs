@@ -1,4 +1,4 @@
-//! `compare`: how often two drives that are alike are told apart, and two that are not are found to be; by draws of runs
+//! `compare`: how often two drives are found to differ, when they are alike and when they are not; by draws of runs
 //! whose truth is known, and by the program on virtual drives.
 
 mod worlds;
@@ -24,7 +24,7 @@ use worlds::{Cell, Planted};
 const SEED: u64 = 1_000_031_001;
 /// Pairs of drives for each line, where they are alike.
 const ALIKE: usize = 1000;
-/// So many of a thousand are more than 5% with a probability of one in a thousand.
+/// A share of 5% gives this many of a thousand, or more, with a probability of one in a thousand.
 const FALSE_MAX: usize = 73;
 /// Runs of each drive.
 const RUNS: usize = 12;
@@ -114,7 +114,7 @@ impl Draw {
         self.0.unit()
     }
 
-    /// So many of them, each with this correlation to the one before.
+    /// `count` normal values, each with this correlation to the one before.
     pub fn correlated(&mut self, count: usize, with_before: f64) -> Vec<f64> {
         let mut state = self.normal();
         let fresh = (1.0 - with_before * with_before).sqrt();

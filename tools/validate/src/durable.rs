@@ -333,7 +333,7 @@ fn figures(text: &str) -> Figures {
         let is_flush = rwbs.starts_with("FF");
         match event {
             "block_bio_queue" if sectors > 0 => {
-                // A flush before the data stands before their letter, force unit access behind it.
+                // An F before the letter of the data is a flush, one after it is forced unit access.
                 let durable = rwbs.starts_with("FW") || rwbs.starts_with("WF");
                 if durable {
                     queued.entry(sector).or_default().push_back(now);

@@ -1,7 +1,8 @@
 //! `explain`: what `drivescope explain` says of commands that people run, against what they do when they are run.
 //!
-//! fio logs the address of each I/O; dd and hdparm tell how much they read, and a loop device counts what reached it. The
-//! streams of diskspd for Linux are those of its source, made again here (`streams`), since the program itself is dead.
+//! fio logs the address of each I/O; dd and hdparm report how much they read, and a loop device counts the bytes that
+//! reached it. The streams of diskspd for Linux are those of its source, made again here (`streams`), since the program
+//! itself is dead.
 
 mod case;
 mod measure;
@@ -24,7 +25,7 @@ use crate::{fio, sheet, stop};
 use case::Case;
 use score::Scored;
 
-/// Bytes of the device that LOOP stands for.
+/// Size of the device that replaces LOOP in the commands.
 const LOOP: Bytes = Bytes::mib(64);
 
 /// Options of `explain`.

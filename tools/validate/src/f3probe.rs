@@ -266,7 +266,7 @@ fn page(head: &str, rows: &[Row]) -> String {
 mod tests {
     use super::*;
 
-    // Breaks when a drive of the table is honest by mistake, or its cache holds all that is missing, which nobody can find.
+    // Breaks when a drive of the table is honest by mistake, or its cache holds all that is missing, which cannot be found.
     #[test]
     fn drives_are_what_the_table_says() {
         for spec in &DRIVES {

@@ -61,7 +61,7 @@ impl LoopDevice {
     /// for the latter (`MKDEV` in `<linux/kdev_t.h>`).
     ///
     /// # Errors
-    /// When sysfs does not tell.
+    /// When sysfs does not report it.
     pub fn kernel_number(&self) -> Result<u32> {
         let name = self.0.file_name().unwrap_or_default();
         let text = read_trimmed(&Path::new("/sys/block").join(name).join("dev"))?;
@@ -210,7 +210,7 @@ pub fn read_trimmed(path: &Path) -> Result<String> {
 mod tests {
     use super::*;
 
-    // The merged requests stand between the two figures that are wanted.
+    // The column of merged requests lies between the two that are read.
     #[test]
     fn a_devices_counters_are_read_from_their_columns() {
         let text = "    1238       7  2808832     5000     0 0 0 0 0 0 0 0 0 0 0 0 0";

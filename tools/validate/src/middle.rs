@@ -21,7 +21,7 @@ impl Middle {
         Some(Middle { median: median(values)?, interval })
     }
 
-    /// `12 (10–14)`, with so many digits behind the point.
+    /// `12 (10–14)`, with `digits` digits after the point.
     pub fn show(self, digits: usize) -> String {
         let Middle { median, interval } = self;
         match interval {

@@ -2,7 +2,7 @@
 //!
 //! Where a kernel worker carries out what a program asks for, as on a loop device, both may share a CPU or not. If
 //! not, each request wakes an idle CPU twice, which in a virtual machine costs more than the request. The
-//! scheduler falls into one of the two and stays there for seconds, whoever asks.
+//! scheduler falls into one of the two and stays there for seconds, whichever program asks.
 
 use std::fs;
 use std::path::Path;

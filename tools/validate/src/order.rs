@@ -3,10 +3,10 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// `arms` in the order to run in `round`, which counts from 0; `name` tells comparisons of one seed
-/// apart. An even round draws an order; the odd one after it runs the same backwards. So each pair of
-/// arms makes ABBA over two rounds, which cancels whatever grows or falls evenly meanwhile, and which
-/// of them starts is left to chance.
+/// `arms` in the order to run in `round`, which counts from 0; `name` distinguishes comparisons of
+/// one seed. An even round draws an order; the odd one after it runs the same backwards. So each pair
+/// of arms makes ABBA over two rounds, which cancels whatever grows or falls evenly meanwhile, and
+/// which of them starts is left to chance.
 pub fn abba<T>(mut arms: Vec<T>, name: &str, seed: u64, round: u32) -> Vec<T> {
     let name = name.bytes().fold(0u64, |hash, byte| hash.rotate_left(7) ^ u64::from(byte));
     shuffle(&mut arms, &[seed, u64::from(round / 2), name]);

@@ -13,7 +13,7 @@ use crate::binary::{Binary, number, text};
 use crate::provenance::{self, Machine};
 use crate::sheet;
 
-/// Nobody looked at the drives of these seeds when the estimates were made.
+/// The estimates were made without looking at the drives of these seeds.
 const SEED: u64 = 8_810_000_000;
 /// How far an estimate may be off: of bytes, and of time.
 const BYTES_OFF: f64 = 0.1;

@@ -96,7 +96,7 @@ fn since_epoch_ns() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
 }
 
-/// Mean count of runnable tasks over the last minute: tells readers how quiet the machine was.
+/// Mean count of runnable tasks over the last minute: shows readers how quiet the machine was.
 pub fn load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().unwrap_or("unknown").to_owned()

@@ -105,7 +105,7 @@ pub fn run_lab(chosen: &[&str], path: &Path) -> Result<()> {
     command.arg("run").arg("--json").arg(path).args(chosen);
     command.env("LAB_PROGRAM", Binary::find()?.path());
     let status = command.stdin(Stdio::null()).status().context("scripts/lab")?;
-    // 1 is a scenario that failed, which the outcomes tell better.
+    // 1 means that a scenario failed, which the outcomes report in detail.
     if !matches!(status.code(), Some(0 | 1)) {
         bail!("scripts/lab ended with {status}");
     }
@@ -201,7 +201,7 @@ pub fn table(cells: &[Cell]) -> String {
     text
 }
 
-/// The whole page; `head` tells how it was made.
+/// The whole page; `head` states how it was made.
 fn text(head: &str, cells: &[Cell], faults: &[String]) -> String {
     let mut text =
         format!("# Reached, against what the drives moved\n\n{}\n\n{head}", counted(cells));

@@ -1,4 +1,4 @@
-//! Markdown tables, and the files they stand in.
+//! Markdown tables, and the files that contain them.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -97,7 +97,7 @@ fn joined(made: &str, before: &str) -> String {
 mod tests {
     use super::*;
 
-    // Making a table anew must not delete the explanation of what it shows.
+    // Making a table again must not delete the explanation of what it shows.
     #[test]
     fn what_was_written_by_hand_survives_a_new_table() {
         let first = joined("# Old\n\n| 1 |\n", "");

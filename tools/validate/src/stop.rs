@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-/// Raised by Ctrl-C and its like, so that what was put up is taken down by those who did. The program
-/// under way ends by itself: the terminal has told it as well.
+/// Raised by Ctrl-C and its like, so that the code that set something up also takes it down. The
+/// program under way ends by itself: it gets the terminal's signal as well.
 ///
 /// # Errors
 /// When the signals cannot be watched.

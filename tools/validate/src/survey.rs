@@ -1,5 +1,5 @@
-//! `survey`: what `drivescope survey` concludes of virtual drives, against what `drivescope sim show` says is true of
-//! them: every model that comes with the program, and drives drawn from seeds that nobody looked at before.
+//! `survey`: conclusions of `drivescope survey` about virtual drives, compared with the truth that `drivescope sim show`
+//! prints: every model that comes with the program, and drives drawn from seeds that were not looked at before.
 
 mod score;
 
@@ -22,8 +22,8 @@ use crate::stop;
 use crate::threads::on_threads;
 use score::{Mark, Scored};
 
-/// Seeds of the drawn drives, of each kind. Chosen before any of them was looked at; whoever mends an inference looks
-/// at others.
+/// Seeds of the drawn drives, of each kind. Chosen before any of them was looked at; use others when you change an
+/// inference.
 const SEEDS: Range<u64> = 53_000..53_100;
 /// Models to draw, each with options that make it small; the first of those with which it can be made.
 const DRAWN: [(&str, &[&str]); 2] = [

@@ -13,11 +13,11 @@ use crate::compare::Draw;
 use crate::provenance::{self, Machine};
 use crate::sheet;
 
-/// Nobody looked at the draws of this seed when the rule was made.
+/// The rule was made without looking at the draws of this seed.
 const SEED: u64 = 20_261_124;
 /// Histories for each line; another count is a trial.
 const HISTORIES: usize = 1000;
-/// So many of a thousand are more than 5% with a probability of one in a thousand.
+/// A share of 5% gives this many of a thousand, or more, with a probability of one in a thousand.
 const FALSE_MAX: usize = 73;
 /// Least share of the changes that is found.
 const FOUND_MIN: f64 = 0.95;
@@ -40,7 +40,7 @@ pub struct Options {
 #[derive(Clone, Copy)]
 enum Level {
     Same,
-    /// It loses this share after so many runs.
+    /// It loses this share after this many runs.
     Step(f64, usize),
     /// It loses this share from the first run to the last.
     Decline(f64),

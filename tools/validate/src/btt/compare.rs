@@ -57,7 +57,7 @@ pub enum Fault {
     ActiveFromZero,
     /// A single active period has no length.
     OnePeriod,
-    /// Times that are equal are told as 1 ns.
+    /// Equal times are reported as 1 ns.
     NoZero,
     /// Bios that were split are lost.
     Split,
@@ -66,7 +66,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// As it stands in the table.
+    /// Its name in the table.
     pub fn name(self) -> &'static str {
         match self {
             Fault::Median => "median",
@@ -171,8 +171,8 @@ fn why(
     Some(of_bios)
 }
 
-/// True when btt's figure is that of the bios which it follows to the end; phases before the issue, which it has
-/// twice of a bio in two parts, can only be told to be of such bios.
+/// True when btt's figure is that of the bios which it follows to the end. It counts phases before the issue
+/// twice for a bio in two parts: these are attributed to such bios without a comparison.
 fn explains_phase(row: &str, column: usize, theirs: &str, known: &Known<'_>) -> bool {
     let Some(body) = known.followed else { return false };
     let phase = Phase::ALL.into_iter().find(|phase| phase.name() == row);

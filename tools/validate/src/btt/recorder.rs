@@ -1,8 +1,8 @@
 //! Recordings by the kernel's own `blk` tracer, which owes nothing to our recorder.
 //!
 //! It writes blktrace's records of version 1 into the ring of ftrace (`blk` in `current_tracer`, option `bin`). There
-//! is one such tracer for the whole machine: a lock keeps several of these runs apart, and whoever else uses it is
-//! left alone.
+//! is one such tracer for the whole machine: a lock keeps several of these runs apart, and a tracer that another
+//! program uses is left alone.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read as _};
@@ -99,7 +99,7 @@ impl BlkTracer {
         self.reader = Some(thread::spawn(move || {
             let (mut all, mut piece) = (Vec::new(), vec![0; 1 << 16]);
             loop {
-                // Looked at before the pipe is found empty: what comes after the flag is nobody's.
+                // Loaded before the pipe is found empty: events after the flag belong to no recording.
                 let last = stop.load(Ordering::Acquire);
                 match pipe.read(&mut piece) {
                     Ok(n) if n > 0 => all.extend_from_slice(&piece[..n]),
@@ -121,7 +121,7 @@ impl BlkTracer {
     /// Ends the recording and writes it as blktrace does: `NAME.blktrace.CPU` for each CPU, under `base`.
     ///
     /// # Errors
-    /// When events were lost, or what was read are no records.
+    /// When events were lost, or the data read are not records.
     pub fn finish(mut self, base: &Path) -> Result<u64> {
         // I/Os that were issued complete first.
         thread::sleep(Duration::from_millis(300));

@@ -25,7 +25,7 @@ use crate::{sheet, stop};
 use draw::KINDS;
 use model::{Made, Nowhere, Spec};
 
-/// Seeds of the fakes, of each kind. Chosen before any was looked at; whoever mends the probe looks at others.
+/// Seeds of the fakes, of each kind. Chosen before any was looked at; use others when you change the probe.
 const SEEDS: Range<u64> = 7_800_000_000..7_800_000_020;
 /// Honest drives for each seed.
 const HONEST: u64 = 10;

@@ -135,8 +135,8 @@ impl Score {
         proportion_interval(count, self.seeds, CONFIDENCE)
     }
 
-    /// True when surely fewer intervals than ought to hold the throughput of a very long run. No
-    /// shortfall of the interval, which is one of short runs, but of whoever takes it for the other.
+    /// True when surely fewer intervals than ought to hold the throughput of a very long run. That is
+    /// not a fault of the interval, which is one of short runs, but of taking it for one of a long run.
     pub(super) fn misses_long_run(&self) -> bool {
         self.share(self.covers_long).is_some_and(|share| share.high < COVERAGE)
     }

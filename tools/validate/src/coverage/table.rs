@@ -4,7 +4,7 @@ use super::score::{PROOFS, Score};
 use super::{LONG_RUN, PROTOCOLS, TARGET, TRUE_RUNS};
 use crate::sheet;
 
-/// The whole page; `head` tells how it was made.
+/// The whole page; `head` states how it was made.
 pub(super) fn text(head: &str, scores: &[Score]) -> String {
     let mut text = format!("# Coverage of mark's intervals and verdicts\n\n{}\n", verdict(scores));
     text += head;

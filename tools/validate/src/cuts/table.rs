@@ -9,7 +9,7 @@ use crate::sheet;
 /// Of the bound on the share of cuts that lose something: one-sided, so asked for with 90%.
 const TWO_SIDED: f64 = 0.90;
 
-/// The whole page; `head` tells how it was made, `most` how many cuts of each filesystem were drawn, if not all.
+/// The whole page; `head` states how it was made, `most` how many cuts of each filesystem were drawn, if not all.
 pub(super) fn text(head: &str, all: &[Series], most: Option<usize>) -> String {
     let outcomes: Vec<&Outcome> = all.iter().flat_map(|series| &series.outcomes).collect();
     let mut text = format!("# Power cuts\n\n{}\n\n{head}", verdict(&outcomes));
@@ -102,7 +102,7 @@ mod tests {
 
     use super::*;
 
-    // A loss that the first sentence does not tell is one that nobody reads of.
+    // Readers would miss a loss that the first sentence does not report.
     #[test]
     fn a_loss_is_in_the_first_sentence_and_in_its_row() {
         let outcome = |losses: &[&str]| Outcome {

@@ -13,7 +13,7 @@ use crate::binary::Binary;
 use crate::provenance::{self, Machine};
 use crate::{sheet, stacks};
 
-/// Nobody looked at the draws of these seeds when the rules were made.
+/// The rules were made without looking at the draws of these seeds.
 const SEED: u64 = 8_700_000_000;
 /// Seeds of each drive; another count is a trial.
 const SEEDS: u64 = 3;
@@ -324,7 +324,7 @@ impl Real {
         let mut score = score(body, &[]);
         let mut open = Vec::new();
         for test in tests(body) {
-            // Nobody knows what is right.
+            // The right values are unknown.
             score.add(&test, |_| true);
             let lacking = test.lacking();
             if !lacking.is_empty() {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::binary::Binary;
 
-/// The commands, as they stand in the repository.
+/// The commands, as they are in the repository.
 const CASES: &str = include_str!("../../cases/explain.toml");
 
 #[derive(Deserialize)]
@@ -94,7 +94,7 @@ impl Case {
         }
     }
 
-    /// `text` with each option of `set` in the place of the one that stands there, or added behind the program.
+    /// `text` with each option of `set` in place of the one that is there, or added after the program.
     fn with_set(&self, text: &str) -> String {
         self.set.iter().fold(text.to_owned(), |text, set| set_in(&text, set))
     }
@@ -139,7 +139,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 impl Place<'_> {
-    /// The file that FILE stands for.
+    /// The file that replaces FILE.
     pub(super) fn file(&self) -> std::path::PathBuf {
         self.dir.join("file")
     }

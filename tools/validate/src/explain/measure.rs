@@ -22,7 +22,7 @@ pub(super) struct Done {
     pub unique_bytes: Option<u64>,
     /// Flushes between I/Os, where they are counted.
     pub flushes: Option<u64>,
-    /// How long it took, where that is told.
+    /// How long it took, where the program reports it.
     pub seconds: Option<f64>,
     /// Bytes that reached the device, of reads that may come from memory.
     pub device_bytes: Option<u64>,

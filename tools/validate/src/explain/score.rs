@@ -87,7 +87,7 @@ pub(super) fn scored(case: &Case, told: &Value, done: &[Done]) -> Scored {
     if jobs.len() == 1 {
         lines.iter_mut().for_each(|line| line.job.clear());
     }
-    // A job that is told and not done, or the reverse, is a prediction that failed.
+    // A job that is predicted and not done, or the reverse, is a prediction that failed.
     let counts = Line {
         job: String::new(),
         what: "jobs",

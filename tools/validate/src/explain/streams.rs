@@ -28,7 +28,7 @@ pub(super) fn made(words: &[String]) -> Result<Done> {
     let mut order = Xoshiro256PlusPlus::seed_from_u64(ORDER_SEED);
     let mut accesses = Accesses::default();
     let slots = line.random_align.map_or(1, |align| (line.size - line.block) / align + 1);
-    // A sequential run ends where its first cursor would begin anew, so that a pass is a pass.
+    // A sequential run ends where its first cursor would begin again, so that no cursor makes a second pass.
     let blocks = line.size / line.block;
     let completions = match line.random_align {
         Some(_) => COMPLETIONS,

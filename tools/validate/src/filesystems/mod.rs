@@ -278,7 +278,7 @@ mod tests {
         Part { title: "Somewhere", words: "Words.", comparisons }
     }
 
-    // A number that a cache made would stand first in the table of the fastest filesystems.
+    // A number that a cache made would be first in the table of the fastest filesystems.
     #[test]
     fn a_refuted_number_is_withdrawn_and_has_no_rank() {
         let text = page("", &[part()], &["jfs: not here".to_owned()]);

@@ -90,7 +90,7 @@ pub fn run(options: &Options) -> Result<bool> {
     Ok(!findings.iter().any(table::Finding::differs))
 }
 
-/// The cases that `only` leaves; dashes in it stand for the spaces in names.
+/// The cases that `only` leaves; dashes in it match the spaces in names.
 fn chosen(only: &[String]) -> Result<Vec<Case>> {
     let fits = |case: &Case| {
         let name = case.slug();
@@ -184,8 +184,8 @@ struct Figures {
     latency_ns: f64,
     /// CPU time of the program, user and kernel, per I/O.
     cpu_ns_per_io: f64,
-    /// Mean size of the requests that the kernel made of them, on the loop device; filled in by the
-    /// round, since neither program tells.
+    /// Mean size of the requests that the kernel made of them, on the loop device; filled in by the round,
+    /// since neither program reports it.
     request_bytes: f64,
 }
 

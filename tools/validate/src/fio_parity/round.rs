@@ -95,9 +95,9 @@ impl Journal {
         Ok(Journal { path: path.to_owned(), setup, rows: Vec::new() })
     }
 
-    /// Goes on with an existing file. Rounds made with other settings, another commit or on another
+    /// Resumes an existing file. Rounds made with other settings, another commit or on another
     /// machine are refused: figures of two programs must not mix under one name. The seed is taken
-    /// from the file unless `seeded` says that the user named one.
+    /// from the file unless `seeded` is true: the user named one.
     pub(super) fn resume(path: &Path, mut setup: Setup, seeded: bool) -> Result<Journal> {
         let name = path.display();
         let text = fs::read_to_string(path)

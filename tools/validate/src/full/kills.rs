@@ -24,7 +24,7 @@ pub struct Kill {
     pub at_us: u64,
     /// Parts that it had recorded.
     pub parts: usize,
-    /// When resumed it came to the answer of a run that nobody disturbed.
+    /// When resumed it gave the answer of an undisturbed run.
     pub is_same: bool,
 }
 
@@ -50,7 +50,7 @@ impl Answer {
     }
 }
 
-/// Kills so many runs.
+/// Kills `kills` runs.
 ///
 /// # Errors
 /// When drivescope cannot be run, or an undisturbed run does not find the fake.

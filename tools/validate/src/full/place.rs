@@ -104,7 +104,7 @@ impl Place {
             }
             None => {
                 let image = work.join("image");
-                // Written before, so that nobody pays for finding room.
+                // Written before, so that no program under test pays for allocating blocks.
                 prepare(&image, Bytes(spec.claimed), &*stop::stop_flag()?)?;
                 (None, image)
             }

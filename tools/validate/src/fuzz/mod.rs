@@ -1,4 +1,4 @@
-//! `fuzz`: every reader of traces under libFuzzer, until its coverage stands still.
+//! `fuzz`: every reader of traces under libFuzzer, until its coverage stops growing.
 //!
 //! The minute that the tests give each reader finds what breaks at once. Here each gets at least ten million inputs
 //! when its format is binary and a million when it is text, in rounds of a fifth of that, and more rounds while a

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{BINARY, Fuzzed, ROUNDS};
 use crate::sheet;
 
-/// The whole page; `head` tells how it was made.
+/// The whole page; `head` states how it was made.
 pub(super) fn text(head: &str, all: &[Fuzzed]) -> String {
     let mut text = format!("# Readers of traces under libFuzzer\n\n{}\n\n{head}", verdict(all));
     let _ = write!(
@@ -67,7 +67,7 @@ fn row(one: &Fuzzed) -> Vec<String> {
     ]
 }
 
-/// One target, for whoever waits.
+/// One target, as a line of progress.
 pub(super) fn line(one: &Fuzzed) -> String {
     format!(
         "{}: {} inputs in {:.0} s, {} edges, {} of them in the last round{}",

@@ -22,7 +22,7 @@ pub(super) struct Figures {
     pub(super) latency_ns: f64,
     /// CPU time per I/O in the window, user and kernel, by the program's own account; 0 if it has none.
     pub(super) window_cpu_ns: f64,
-    /// User part of it; 0 where the program does not tell.
+    /// User part of it; 0 where the program does not report it.
     pub(super) window_user_ns: f64,
     /// CPU time of the whole process, from its start to its end.
     pub(super) cpu: Cpu,
@@ -64,7 +64,7 @@ impl Programs {
     /// Runs `contender` on `target`. `seed` varies the addresses from run to run.
     ///
     /// # Errors
-    /// When it fails, or did not do what it was told.
+    /// When it fails, or did not do what it was asked to do.
     pub(super) fn run(
         &self,
         contender: Contender,
@@ -222,7 +222,7 @@ pub(super) fn fio_arguments(
     arguments
 }
 
-/// The mean of what `t/io_uring` told each second, without the first, in which it gets going. A line
+/// The mean of the IOPS that `t/io_uring` printed each second, without the first, in which it gets going. A line
 /// begins `IOPS=1.40M, `; the last, of the maximum, does not.
 fn bare_iops(text: &str) -> Option<f64> {
     let told: Vec<f64> = text

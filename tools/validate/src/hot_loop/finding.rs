@@ -112,7 +112,7 @@ impl Findings {
     }
 
     /// True when the rounds do not show each claim that they are about: one that is undecided is not
-    /// shown either. The aim for CPU is no claim.
+    /// shown either. The aim for CPU is not a claim.
     pub(super) fn any_not_shown(&self) -> bool {
         self.comparisons.iter().any(|c| c.answer().is_some_and(|answer| answer != Answer::Met))
     }

@@ -160,7 +160,7 @@ impl FromStr for Contender {
     }
 }
 
-/// That ours does at least so many times the I/Os of theirs.
+/// A claim that ours does at least `at_least` times the I/Os of theirs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Claim {
     pub(super) setting: Setting,
@@ -219,7 +219,7 @@ mod tests {
         assert!("fio posixaio".parse::<Contender>().is_err());
     }
 
-    // A claim about a contender that no round runs would stand in the table without figures.
+    // A claim about a contender that no round runs would be in the table without figures.
     #[test]
     fn both_sides_of_each_claim_are_run() {
         for Claim { setting, ours, theirs, .. } in Claim::all() {

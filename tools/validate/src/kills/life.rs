@@ -1,4 +1,4 @@
-//! The life of a run that nobody kills, and moments in it.
+//! The life of a run that is not killed, and moments in it.
 
 use std::fmt;
 use std::fs;

@@ -33,7 +33,7 @@ const KILLS_MIN: u32 = 200;
 const RUNS: u32 = 6;
 /// Steps of the run that is killed.
 const STEPS: u64 = 4 * RUNS as u64;
-/// One in so many runs is killed once more while it is resumed.
+/// One in this many runs is killed once more while it is resumed.
 const AGAIN: u64 = 4;
 
 /// Options of `kills`.

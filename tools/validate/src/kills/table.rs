@@ -10,7 +10,7 @@ use crate::sheet;
 /// Of the bound on the share of runs that are lost: one-sided, so asked for with 90%.
 const TWO_SIDED: f64 = 0.90;
 
-/// The whole page; `head` tells how it was made.
+/// The whole page; `head` states how it was made.
 pub(super) fn text(head: &str, trials: &[Trial]) -> String {
     let faults = trials.iter().filter(|trial| trial.fault.is_some()).count();
     let mut text = format!("# Runs that are killed\n\n{}\n\n{head}", verdict(faults, trials.len()));

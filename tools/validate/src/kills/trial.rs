@@ -128,7 +128,7 @@ impl Bench {
     /// ended by itself before.
     fn kill(&self, mut command: std::process::Command, moment: Moment) -> Result<Option<f64>> {
         let began = Instant::now();
-        // Nobody reads what a killed process says; a pipe that nobody reads would hold it up.
+        // The output of a killed process is not read; a pipe that is not read would hold it up.
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().context("cannot start drivescope")?;
         moment.wait(self, &mut child, began)?;

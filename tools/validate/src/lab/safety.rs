@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{InState, Row, Rows};
 use crate::sheet;
 
-/// As many hex digits as tell two contents apart at sight; the raw figures have all.
+/// Enough hex digits to distinguish two contents at sight; the raw figures have all.
 const DIGITS: usize = 16;
 
 pub(super) fn text(head: &str, rows: &Rows) -> String {

@@ -32,9 +32,8 @@ pub(super) struct Pair {
     pub(super) kernel: KernelIo,
 }
 
-/// The I/Os of `length_bytes` that the block layer saw once, by sector. Others are left out: of a
-/// sector that was read twice nobody can tell which read was which, and what was merged or split is not
-/// one to one.
+/// The I/Os of `length_bytes` that the block layer saw once, by sector. Others are left out: two reads
+/// of one sector cannot be distinguished, and what was merged or split is not one to one.
 pub(super) fn kernel_ios(events: &[Event], length_bytes: u64) -> BTreeMap<u64, KernelIo> {
     let mut by_sector: BTreeMap<u64, Vec<&Event>> = BTreeMap::new();
     for event in events {

@@ -33,15 +33,15 @@ use tracefs::Trace;
 
 /// Rounds that the table promises at least.
 const ROUNDS_MIN: u32 = 12;
-/// Size of the device. Our addresses are drawn with replacement; of so many blocks few are drawn twice.
+/// Size of the device. Our addresses are drawn with replacement; of this many blocks few are drawn twice.
 const SIZE: Bytes = Bytes::mib(512);
 /// Size of a read.
 const BLOCK: Bytes = Bytes::kib(4);
-/// Depths at which I/Os are still told apart without doubt and the queue is short.
+/// Depths at which I/Os can be matched without doubt and the queue is short.
 const DEPTHS: [u16; 2] = [1, 4];
 /// Share of a trial's I/Os that must be matched.
 const MATCHED_MIN: f64 = 0.9;
-/// How often a trial is made anew before the validation gives up.
+/// Attempts at a trial before the validation gives up.
 const TRIES: u32 = 4;
 
 /// Options of `latency`.

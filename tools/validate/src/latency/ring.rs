@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 const HEADER: usize = 16;
 /// Events were lost before this page.
 const MISSED_EVENTS: u64 = 1 << 31;
-/// The page's end tells how many.
+/// The page's end contains their count.
 const MISSED_STORED: u64 = 1 << 30;
 /// Bits of a time difference in an event's own header.
 const DELTA_BITS: u32 = 27;
@@ -32,7 +32,7 @@ pub(super) struct Page<'a> {
 /// Reads one page.
 ///
 /// # Errors
-/// When it is cut short or tells lengths that it has not.
+/// When it is cut short or states lengths that it does not have.
 pub(super) fn read(page: &[u8]) -> Result<Page<'_>> {
     let mut stamp = word64(page, 0).context("a page without a stamp")?;
     let commit = word64(page, 8).context("a page without a length")?;
@@ -99,7 +99,7 @@ impl Format {
     /// The unsigned number in the field `name` of `event`.
     ///
     /// # Errors
-    /// When there is no such field, or it is no number.
+    /// When there is no such field, or it is not a number.
     pub(super) fn number(&self, event: &[u8], name: &str) -> Result<u64> {
         let found = self.fields.iter().find(|(field, ..)| field == name);
         let (_, offset, size) = found.with_context(|| format!("events have no field {name}"))?;

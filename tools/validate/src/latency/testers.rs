@@ -183,7 +183,7 @@ mod tests {
         let text = format!("{SAMPLES_HEAD}\nrandom reads,1,0,read,8192,4096,1000,1200,9700\n");
         let io = TesterIo { offset_bytes: 8192, slat_ns: Some(200), clat_ns: 8500, total_ns: 8700 };
         assert_eq!(samples(&text).unwrap(), [io]);
-        // Times that go backwards, or columns that moved, are no samples.
+        // Times that go backwards, or columns that moved, are not samples.
         assert!(samples(&text.replace("9700", "1100")).is_err());
         assert!(samples(&text.replace("read,8", "write,8")).is_err());
         assert!(samples(&text.replace("issued_ns,", "")).is_err());

@@ -1,4 +1,4 @@
-//! A trace of our own: an instance in tracefs that nobody else's tracing sees or disturbs.
+//! A trace of our own: an instance in tracefs that other tracing neither sees nor disturbs.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read as _};
@@ -214,7 +214,7 @@ impl Drop for Trace {
     }
 }
 
-/// The events lost that a CPU's `stats` tells of: those overwritten, and those that came while the
+/// The events lost according to a CPU's `stats`: those overwritten, and those that came while the
 /// buffer was being written or was full.
 fn lost(text: &str) -> u64 {
     let of = |name: &str| {

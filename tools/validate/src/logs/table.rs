@@ -16,7 +16,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     values.get(values.len() / 2).copied()
 }
 
-/// Count, of so many, and the one-sided bound of 95% (Clopper and Pearson).
+/// A count, its total, and the one-sided bound of 95% (Clopper and Pearson).
 struct Share {
     count: usize,
     of: usize,

@@ -100,7 +100,7 @@ impl Log {
             std::iter::repeat_n(fresh * course.first().copied().unwrap_or(1.0), before)
                 .chain(course.iter().copied())
                 .collect();
-        // So many lines for a drive write at the level of the end.
+        // At the level of the end, a drive write takes `lines_per_fill` lines.
         let last = rates.len().saturating_sub(STEPS);
         let end = mean_rate(&rates[last.max(before.min(rates.len() - 1))..]);
         let interval_s = draw.log_between(1.0, 30.0).round();

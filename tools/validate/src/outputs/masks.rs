@@ -13,7 +13,7 @@ const OF_ENVELOPE: [&str; 5] = ["date", "host", "run_id", "version", "binary"];
 /// Files of a record in which checksums of other files stand, which hold dates.
 const OF_SUMS: [&str; 2] = ["SHA256SUMS", "record.json"];
 
-/// A file of a record, what stands before a value in it that is of the moment, and signs of the value.
+/// A file of a record, the text before a value in it that changes from run to run, and the characters of the value.
 type OfMoment = (&'static str, &'static str, fn(char) -> bool);
 /// Values of the moment: when a run began, and checksums of lines that name runs.
 const VALUES: [OfMoment; 3] = [
@@ -25,7 +25,7 @@ const VALUES: [OfMoment; 3] = [
 /// Replacements to make in a text.
 #[derive(Clone, Debug, Default)]
 pub struct Masks {
-    /// Words and what stands in their place; longer ones first.
+    /// Words and their replacements; longer ones first.
     words: Vec<(String, &'static str)>,
     /// Days of the recording, as `2026-01-31`.
     days: Vec<String>,
@@ -162,7 +162,7 @@ fn date_length(rest: &str) -> Option<usize> {
     Some(1 + length + zone.map_or(0, |zone| zone.len()))
 }
 
-/// `text` with each value masked that stands behind `begin`.
+/// `text` with each value masked that follows `begin`.
 fn without_values(text: &str, begin: &str, is_of_value: fn(char) -> bool) -> String {
     let mut parts = text.split(begin);
     let mut made = parts.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! `pattern`: how often reading again tells what a virtual drive's cache holds, held against what its model says.
+//! `pattern`: how often reading again finds what a virtual drive's cache holds, compared with its model.
 
 mod score;
 

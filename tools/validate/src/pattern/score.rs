@@ -91,7 +91,7 @@ impl Mark {
             .map(|(held, limits)| standing(held, limits))
     }
 
-    /// One line of raw figures; empty where nothing was told.
+    /// One line of raw figures; empty where the answer has none.
     pub(super) fn line(&self) -> String {
         let Mark { truth, found } = self;
         let bytes = |bytes: Option<Bytes>| bytes.map_or(String::new(), |bytes| bytes.0.to_string());
@@ -116,7 +116,7 @@ impl Mark {
     }
 }
 
-/// Wrong is an amount that was told to be served and surely is not, or the other way round.
+/// Wrong is an amount that was reported as served and surely is not, or the other way round.
 fn standing(held: &Held, limits: Limits) -> Standing {
     let too_much = held.served_bytes.is_some_and(|bytes| bytes.0 >= limits.surely_not);
     let too_little = held.not_served_bytes.is_some_and(|bytes| bytes.0 <= limits.surely);
@@ -133,7 +133,7 @@ pub(super) struct Row {
     drives: usize,
     seen: usize,
     none: usize,
-    /// By way of reading: right, wrong, undecided, and those told from both sides.
+    /// By way of reading: right, wrong, undecided, and those bounded from both sides.
     ways: [[usize; 4]; 2],
     took: [f64; 2],
     read: f64,
@@ -193,7 +193,7 @@ impl Row {
     }
 }
 
-/// The whole page; `head` tells how it was made.
+/// The whole page; `head` states how it was made.
 pub(super) fn page(head: &str, rows: &[Row]) -> String {
     let verdict = match rows.iter().filter(|row| !row.is_within_error()).collect::<Vec<_>>() {
         none if none.is_empty() => "No shortfall.\n".to_owned(),

@@ -83,7 +83,7 @@ impl Volume {
         Ok(())
     }
 
-    /// Mounts it anew, so that nothing of it is in the page cache.
+    /// Mounts it again, so that nothing of it is in the page cache.
     ///
     /// # Errors
     /// When it is in use.
@@ -137,7 +137,7 @@ pub fn tool(program: &str, arguments: &[&str]) -> Result<String> {
 mod tests {
     use super::*;
 
-    // The merged requests and the times stand between the figures that are wanted.
+    // The columns of merged requests and times lie between those that are read.
     #[test]
     fn a_devices_bytes_are_read_from_their_columns() {
         let text = "    1238       7  2808832     5000     10 20 30 0 0 0 0 0 0 0 0 0 0";

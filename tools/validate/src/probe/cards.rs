@@ -1,4 +1,4 @@
-//! The cards that have a name: everything that is found of them beside what `drivescope sim show` tells.
+//! The cards that have a name: all findings about them beside the truth from `drivescope sim show`.
 
 use std::sync::atomic::AtomicBool;
 

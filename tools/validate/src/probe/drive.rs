@@ -26,7 +26,7 @@ pub const SCORED: [Name; 7] = [
 
 /// Of a million commands, how many are spiked.
 const SPIKE_PPM: u64 = 10_000;
-/// A spiked command takes so many times its usual time, in the mean.
+/// Mean time of a spiked command, as a multiple of its usual time.
 const SPIKE_TIMES: u64 = 10;
 /// Unit of the noise on a card whose look-up of an erase block costs nothing.
 const STEP_WITHOUT_LOOKUP_NS: u64 = 50_000;
@@ -87,7 +87,7 @@ impl Subject {
     }
 
     /// True when the times of the drive show `name` at all. Where crossing from one plane to the other costs nothing,
-    /// nobody can tell two planes from one with pages of twice the size.
+    /// two planes look the same as one with pages of twice the size.
     pub fn carries(&self, name: Name) -> bool {
         name != Name::Page || !self.flat
     }
@@ -185,8 +185,8 @@ mod tests {
         assert_eq!(Subject::of("sim:usb-tlc").unwrap().truth(Name::CellBands), Some(3));
     }
 
-    // Breaks when flat cards are drawn no more, or none of them hides its page: the columns of the page that tell
-    // what can be told would be empty.
+    // Breaks when flat cards are drawn no more, or none of them hides its page: the columns of the page that show
+    // what can be found at all would be empty.
     #[test]
     fn a_card_that_shows_nothing_hides_its_page_alone() {
         let cards: Vec<Subject> =

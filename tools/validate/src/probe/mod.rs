@@ -1,8 +1,8 @@
 //! `probe`: what the probes say of drives whose truth is known, scored.
 //!
-//! Cards drawn from seeds that nobody tuned on, at three levels of noise; drives that have no such structure, of
+//! Cards drawn from seeds that were not tuned on, at three levels of noise; drives that have no such structure, of
 //! which nothing may be claimed; and the cards that have a name. In process and in virtual time, since thousands of
-//! probings through the binary would say the same.
+//! probe runs through the binary would give the same results.
 
 pub(crate) mod ask;
 mod cards;

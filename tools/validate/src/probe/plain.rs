@@ -1,4 +1,4 @@
-//! Drives that are no cards: what flash cards have is to be looked for there, and not to be found.
+//! Drives that are not cards: the structures of flash cards are looked for there, and must not be found.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -24,7 +24,7 @@ const LOOP: Bytes = Bytes::gib(1);
 #[derive(Debug)]
 struct Look {
     drive: String,
-    /// Bits of a cell; none where there are no cells, or nobody knows.
+    /// Bits of a cell; `None` where there are no cells, or their bits are unknown.
     bits: Option<u64>,
     said: Said,
 }
@@ -51,7 +51,7 @@ pub(super) struct Plain {
     without_loop: Option<&'static str>,
 }
 
-/// Asks all models that are no cards.
+/// Asks all models that are not cards.
 ///
 /// # Errors
 /// When one cannot be opened.

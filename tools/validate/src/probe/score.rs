@@ -151,7 +151,7 @@ impl Score {
     pub fn shortfalls(&self) -> Vec<&'static str> {
         let mut found = Vec::new();
         if self.wrong().is_none_or(|share| share.high > WRONG_MAX) {
-            // Without a single wrong one, the bound tells that of so few cards nothing can be promised.
+            // When none is wrong, the bound shows only that so few cards cannot support a promise.
             let none = self.wrong().is_none_or(|share| share.value == 0.0);
             found.push(if none { "too few cards" } else { "wrong" });
         }

@@ -34,7 +34,7 @@ impl Page {
         self.shortfalls().is_empty()
     }
 
-    /// The whole page; `head` tells how it was made.
+    /// The whole page; `head` states how it was made.
     pub(super) fn text(&self, head: &str) -> String {
         let mut text = format!("# Probing\n\n{}\n{head}", self.verdict());
         if !self.drawn.is_empty() {

@@ -29,7 +29,7 @@ impl Chance {
         (self.unit() * n as f64) as u64
     }
 
-    /// True in so many of a hundred draws.
+    /// True in `n` of a hundred draws.
     pub(super) fn percent(&mut self, n: u64) -> bool {
         self.below(100) < n
     }

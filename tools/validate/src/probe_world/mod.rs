@@ -140,8 +140,8 @@ fn ask(level: f64, seed: u64) -> Result<Vec<Answer>> {
 mod tests {
     use super::*;
 
-    // Breaks when the probes say of drives that nobody tuned on what is not so. More wrong answers than one would
-    // stand for a rate that the published score excludes.
+    // Breaks when the probes give wrong answers about drives that they were not tuned on. More than one would mean a
+    // rate that the published score excludes.
     #[test]
     fn a_few_drives_of_this_world_are_told_right() {
         let options = Options { levels: vec![0.1], ..crate::defaults() };

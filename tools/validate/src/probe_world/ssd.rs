@@ -9,7 +9,7 @@ pub(super) struct Figures {
     pub(super) link_ns: u64,
     pub(super) link_bytes_per_s: u64,
     pub(super) array_ns: Vec<u64>,
-    /// Bytes that one page of the map tells of, and what looking up a further one takes.
+    /// Bytes that one page of the map covers, and the time to look up a further one.
     pub(super) map_bytes: u64,
     pub(super) map_ns: u64,
     /// Speed of all dies together, in bytes per second, while the fast cells last, and behind.
@@ -20,7 +20,7 @@ pub(super) struct Figures {
     /// Memory for writes; 0 where each waits for its page.
     pub(super) memory: u64,
     pub(super) program_ns: u64,
-    /// Each so many bytes a write waits for so long.
+    /// Bytes between two waits of a write, and the length of a wait.
     pub(super) wave: Option<(u64, u64)>,
 }
 
@@ -63,7 +63,7 @@ impl Ssd {
         until - now + f.link_ns + maps * f.map_ns + len * 1_000_000_000 / f.link_bytes_per_s
     }
 
-    /// Has had so many bytes written before.
+    /// Counts `bytes` as written before.
     pub(super) fn wear(&mut self, bytes: u64) {
         self.total += bytes;
     }

@@ -1,5 +1,5 @@
-//! `reached-stacks`: the proof *reached* on many stacks of this machine, as root and as nobody, against the kernel's own
-//! events at the disk.
+//! `reached-stacks`: the proof *reached* on many stacks of this machine, as root and as `nobody`, against the kernel's
+//! own events at the disk.
 //!
 //! The product uses those events too, so nothing of it counts here: a script has the kernel write them as text, `filefrag`
 //! says where the files lie, and this file adds up.
@@ -245,7 +245,7 @@ fn count(trace: &str, places: &[Range<u64>]) -> Result<Count> {
         let first = places.partition_point(|place| place.end <= from);
         let within = places[first..].iter().take_while(|place| place.start < to);
         let bytes: u64 = within.map(|p| p.end.min(to) - p.start.max(from)).sum();
-        // A flush before data stands before its letter.
+        // An F before the letter of the data is a flush.
         match rwbs.trim_start_matches('F').as_bytes().first() {
             Some(b'R') => sum.read_bytes += bytes,
             Some(b'W') => sum.write_bytes += bytes,

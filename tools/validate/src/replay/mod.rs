@@ -1,9 +1,9 @@
-//! `replay`: the two tables of the source that `trace replay` and `trace compare` come from, made anew on two virtual
+//! `replay`: the two tables of the source that `trace replay` and `trace compare` come from, made again on two virtual
 //! drives (Yee and others, "Analysis on I/O Trace Replayer for SSD performance evaluation").
 //!
 //! The document replayed two workloads on two SSDs, timed and outstanding, and found that a light load is served in
-//! the same time by both, that the sum of Q2C tells them apart all the same, and that an outstanding replay of a light
-//! load is another load. Its traces are not published whole; what is, are excerpts that know arrivals only. So time is
+//! the same time by both, that the sum of Q2C distinguishes the SSDs all the same, and that an outstanding replay of a
+//! light load is another load. Its traces are not published whole, only in excerpts that know arrivals alone. So time is
 //! stretched by one factor a trace, the same in both modes and on both drives, and what was outstanding comes from a
 //! timed replay on drive A, on which the document recorded too.
 
@@ -152,7 +152,7 @@ pub fn run(options: &Options) -> Result<bool> {
 }
 
 fn load(path: &Path) -> Result<InMemory> {
-    // MQSim writes 1 for a read (its source), which nothing in the file tells.
+    // MQSim writes 1 for a read (its source); the file itself does not say so.
     let how = import::Options {
         format: Some(Format::MqSim),
         read_flag: Some(ReadFlag::One),

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{DRIVES, Outcome};
 use crate::sheet;
 
-/// The whole page; `head` tells how it was made.
+/// The whole page; `head` states how it was made.
 pub(super) fn text(head: &str, outcomes: &[Outcome], faults: &[String]) -> Result<String> {
     let verdict = if faults.is_empty() {
         "What the document found comes out.".to_owned()

@@ -6,7 +6,7 @@ use super::schedule::Schedule;
 use crate::latency::tracefs::{Event, Step};
 use crate::middle::{CONFIDENCE, Middle};
 
-/// Into so many spans of equal length a run is divided, to see whether its error grows.
+/// Spans of equal length into which a run is divided, to see whether its error grows.
 const SPANS: usize = 40;
 
 /// The errors of one run, in nanoseconds; negative is early.

@@ -1,9 +1,9 @@
 //! `replay-timing`: when reads of a schedule reach the block layer, beside other replayers and beside bare loops.
 //!
-//! Everybody is given the same Poisson schedule on the same loop device, one after the other, in an order drawn anew for
-//! each round; the kernel's own events say when each read was queued. Two bare loops, one that sleeps until shortly
-//! before each read and one that never sleeps, show what can be had on the machine: a replay adds to them what it costs
-//! to read ahead, to claim, to keep slots and to tell.
+//! Every replayer runs the same Poisson schedule on the same loop device, one after the other, in an order drawn
+//! for each round; the kernel's own events show when each read was queued. Two bare loops, one that sleeps until
+//! shortly before each read and one that never sleeps, show the best that the machine allows: a replay adds to them the
+//! cost of reading ahead, claiming, keeping slots and reporting.
 
 mod arms;
 mod figures;

@@ -98,8 +98,8 @@ mod tests {
         Schedule::poisson(count, 5_000.0, (Bytes::mib(128), Bytes::kib(4)), 7).unwrap()
     }
 
-    // Two reads of one place could not be told apart in the trace, and a rate that is another's would make the peers'
-    // figures those of another load.
+    // Two reads of one place could not be distinguished in the trace, and at a wrong rate the peers' figures would be
+    // those of another load.
     #[test]
     fn reads_have_places_of_their_own_and_random_distances() {
         let Schedule { reads, .. } = schedule(20_000);

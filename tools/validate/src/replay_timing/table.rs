@@ -266,7 +266,7 @@ mod tests {
     fn a_line_has_a_cell_for_every_column() {
         let schedule = Schedule::poisson(99, 9.0, (Bytes::mib(1), Bytes::kib(4)), 1).unwrap();
         let text = raw(&[run(&schedule, Arm::Drivescope(Waiting::Spin), |_| 1)], &schedule);
-        // A comma stands in the quoted name.
+        // The quoted name contains a comma.
         let cells: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
         assert_eq!(cells[1], cells[0] + 1);
     }

@@ -35,7 +35,7 @@ const PERIOD_US: u64 = 200_000;
 /// for 60 µs before each read at the least (`Waiter` in crates/linux), and then has the read to issue.
 const STARVED_US: (f64, f64) = (5.0, 30.0);
 
-/// The replay is under way when the device has seen so many reads of it.
+/// The replay is under way when the device has counted this many of its reads.
 const UNDER_WAY: u64 = 20;
 
 /// Directory of the kernel's control groups.

@@ -15,7 +15,7 @@ use crate::middle::Middle;
 /// How far fio on the served drive may lie from our mark in virtual time.
 pub const WITHIN: f64 = 0.25;
 
-/// Latency from which on that is asked for: below it, what FUSE adds is no small part.
+/// Least latency to which the limit applies: below it, the time that FUSE adds is a large part.
 pub const LATENCY_MIN_NS: f64 = 1e6;
 
 /// A model and the part of it that is read.

@@ -144,7 +144,7 @@ impl Made {
         published.zip(&self.align).map(off).fold(0.0, f64::max)
     }
 
-    /// The same of `-O`, for one of both counts of units. Told, not asked for: the largest blocks reach the
+    /// The same of `-O`, for one of both counts of units. Reported, not required: the largest blocks reach the
     /// drive in requests of 1 MiB.
     pub fn rates_off(&self, which: usize) -> f64 {
         let off = |(want, have): (&f64, &f64)| (have / (want * 1e3) - 1.0).abs();

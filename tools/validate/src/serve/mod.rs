@@ -1,8 +1,8 @@
 //! `serve`: virtual drives served as files, tried with other people's programs.
 //!
 //! Debian's flashbench has to show on them the steps and cliffs that were published of the drives that they
-//! are models of; fio has to measure what our `mark` measures of the same models in virtual time; and what
-//! FUSE adds to a request is told in microseconds.
+//! are models of; fio has to measure what our `mark` measures of the same models in virtual time; and the
+//! table reports the microseconds that FUSE adds to a request.
 
 mod cost;
 pub mod flashbench;

@@ -22,7 +22,7 @@ impl Server {
     /// Serves `model`.
     ///
     /// # Errors
-    /// When drivescope cannot; its own words stand on stderr.
+    /// When drivescope cannot; its own message is on stderr.
     pub fn start(binary: &Binary, model: &str) -> Result<Server> {
         Server::with(binary, model, &[])
     }

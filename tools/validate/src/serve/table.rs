@@ -5,7 +5,7 @@ use super::flashbench::{self, CLIFF, Made};
 use crate::middle::Middle;
 use crate::sheet;
 
-/// The whole page; `head` tells how it was made.
+/// The whole page; `head` states how it was made.
 pub(super) fn text(head: &str, tables: &[Made], costs: &[Cost]) -> String {
     format!(
         "# Served drives\n\n{}\n\n{head}{}\n{}",

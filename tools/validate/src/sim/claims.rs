@@ -25,7 +25,7 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// Begins a section; `method` tells what is done.
+    /// Begins a section; `method` describes what is done.
     pub(super) fn section(&mut self, title: &'static str, method: impl Into<String>) {
         eprintln!("{title}");
         self.sections.push((title, method.into(), Vec::new()));
@@ -43,7 +43,7 @@ impl Claims {
         }
     }
 
-    /// A figure that must lie between `low` and `high`, with so many digits behind the point.
+    /// A figure that must lie between `low` and `high`, with `digits` digits after the point.
     pub(super) fn within(
         &mut self,
         case: &str,
@@ -89,7 +89,7 @@ impl Claims {
         self.add(Claim { case, what, found, allowed, holds: Some(holds) });
     }
 
-    /// A figure that is told and that nothing is asked of.
+    /// A figure that is reported without a limit.
     pub(super) fn told(&mut self, case: &str, what: &'static str, found: String) {
         let (case, allowed) = (case.to_owned(), String::new());
         self.add(Claim { case, what, found, allowed, holds: None });
@@ -106,7 +106,7 @@ impl Claims {
         self.all().filter(|(_, claim)| claim.holds == Some(false)).count()
     }
 
-    /// The whole page; `head` tells how it was made.
+    /// The whole page; `head` states how it was made.
     pub(super) fn text(&self, head: &str) -> String {
         let asked = self.all().filter(|(_, claim)| claim.holds.is_some()).count();
         let verdict = match self.broken() {

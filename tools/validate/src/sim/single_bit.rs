@@ -38,7 +38,7 @@ pub(super) fn check(claims: &mut Claims) -> Result<()> {
     Ok(())
 }
 
-/// Writes so many bytes from `at` on.
+/// Writes `bytes` from `at` on.
 fn fill(drive: &mut Drive, bytes: f64, at: &mut u64) -> Result<Series> {
     let capacity = drive.parameters.capacity();
     let mut left = bytes as u64 / LOAD.block;

@@ -1,7 +1,7 @@
 //! `steady`: rules of steady state on drives whose long run is known.
 //!
-//! A drive's life is simulated once, in spans of a two-hundredth of a fill, and each rule is told it in its own
-//! rounds: the standard's, fio's with its arithmetic, and ours.
+//! A drive's life is simulated once, in spans of a two-hundredth of a fill, and each rule gets it in its own rounds:
+//! the standard's, fio's with its arithmetic, and ours.
 
 mod rules;
 mod score;

@@ -27,7 +27,7 @@ pub(super) const RULES: [&str; 9] = [
     "bytes, nothing told, spans as long as rounds",
 ];
 
-/// Ours, as it is used: told as often as the drive is asked. The last one shows what coarse spans cost.
+/// Ours, as it is used, with figures as often as the drive is asked. The last one shows what coarse spans cost.
 pub(super) const PROMISED: std::ops::Range<usize> = 6..8;
 
 /// Answers of all rules, in the order of [`RULES`].
@@ -122,7 +122,7 @@ fn pts_by_time(clock: &Clock, minute_ns: f64) -> Answer {
 }
 
 fn fio_rule(settings: Settings, clock: &Clock, minute_ns: f64) -> Answer {
-    // A second here moves the share of the drive that a whole drive moves in one: so many times the IOPS.
+    // A second here moves the same share as a second of a full-size drive; the IOPS differ by a factor.
     const BLOCK: f64 = 4096.0;
     let intervals = clock.intervals(minute_ns / 60.0);
     let rates: Vec<u64> = intervals.iter().map(|(rate, _)| (rate / BLOCK) as u64).collect();

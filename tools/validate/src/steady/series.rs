@@ -26,7 +26,7 @@ const BLOCKS_MIN: u64 = 40;
 /// Order of the addresses that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Load4k {
-    /// Each drawn anew.
+    /// Each drawn independently.
     Uniform,
     /// All of them once in each pass, each pass in an order of its own.
     Passes,

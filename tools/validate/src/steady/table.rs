@@ -6,7 +6,7 @@ use super::series::Before;
 use super::truth::Kind;
 use crate::sheet;
 
-/// The whole page; `head` tells how it was made.
+/// The whole page; `head` states how it was made.
 pub(super) fn text(head: &str, drives: &[Scored], fills: usize) -> String {
     let scores: Vec<Score> = (0..RULES.len()).map(|rule| Score::of(rule, drives)).collect();
     let mut text = format!("# Rules of steady state\n\n{}\n{head}", verdict(&scores));

@@ -6,7 +6,7 @@ use super::series::{SPANS_PER_FILL, Series};
 const LAST_FILLS: usize = 5;
 /// A half fill within this share of the truth is at it.
 pub(super) const MARGIN: f64 = 0.05;
-/// Half fills begin every so many spans: a twentieth of a fill.
+/// Spans between the beginnings of successive half fills: a twentieth of a fill.
 const STEP: usize = SPANS_PER_FILL / 20;
 
 /// Behaviour in the long run.
@@ -47,7 +47,7 @@ pub(super) struct Truth {
 }
 
 impl Truth {
-    /// `comes_round` tells whether the load does.
+    /// `comes_round` is true when the load comes round.
     pub(super) fn of(series: &Series, comes_round: bool) -> Truth {
         let spans = series.spans.len();
         let half = SPANS_PER_FILL / 2;

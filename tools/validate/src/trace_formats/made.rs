@@ -105,7 +105,7 @@ impl Form {
     }
 }
 
-/// Writes `rows` rows, and tells how many bytes they take.
+/// Writes `rows` rows, and returns how many bytes they take.
 pub(super) fn make(form: Form, rows: u64, path: &Path) -> Result<u64> {
     let made = || -> std::io::Result<u64> {
         let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);

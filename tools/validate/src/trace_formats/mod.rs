@@ -31,7 +31,7 @@ const ROWS: u64 = 50_000_000;
 const RATE_ROWS: u64 = 5_000_000;
 /// Rounds of rates.
 const ROUNDS: u32 = 6;
-/// The small file has so many rows fewer.
+/// Rows of the large file for each row of the small one.
 const SMALLER: u64 = 10;
 
 /// Options of `trace-formats`.
@@ -189,7 +189,7 @@ fn import(binary: &Binary, form: Form, path: &Path, to: Option<&Path>) -> Comman
     command
 }
 
-/// Whether drivescope told of `rows` I/Os.
+/// Checks that drivescope reported `rows` I/Os.
 fn found(stdout: &[u8], stderr: &[u8], rows: u64, name: &str) -> Result<()> {
     let document: serde_json::Value = serde_json::from_slice(stdout)
         .with_context(|| String::from_utf8_lossy(stderr).trim().to_owned())?;

@@ -4,7 +4,7 @@ use super::{Options, Peaks, Rates, SMALLER, middle};
 use crate::middle::Middle;
 use crate::sheet;
 
-/// The whole page; `head` tells how it was made.
+/// The whole page; `head` states how it was made.
 pub(super) fn text(head: &str, options: &Options, rates: &[Rates], peaks: &[Peaks]) -> String {
     format!(
         "# Reading traces\n\n{}\n\n{head}{}\n{}",

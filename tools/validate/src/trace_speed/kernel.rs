@@ -22,7 +22,7 @@ const TRACING: &str = "/sys/kernel/tracing";
 const SIZE: Bytes = Bytes::mib(256);
 /// Kernel memory for records, for each CPU.
 const BUFFER_KB: &str = "32768";
-/// Without a record for so many waits of 10 ms, fio has ended, or the tracer does not work.
+/// After this many waits of 10 ms without a record, fio has ended, or the tracer does not work.
 const WAITS: u32 = 500;
 
 /// Records until there are `events`, into `base.blktrace.CPU`; says how.

@@ -56,7 +56,7 @@ enum Arm {
     Debian,
     /// Files to phases.
     Phases,
-    /// Files to everything that an analysis tells.
+    /// Files to everything that an analysis reports.
     Everything,
     /// Files to our own container.
     Parquet,
