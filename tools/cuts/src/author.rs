@@ -105,7 +105,7 @@ impl Author<'_> {
             .collect()
     }
 
-    /// A run is stopped after some steps, and goes on.
+    /// A run is stopped after some steps, and resumed.
     fn interrupt_and_resume(&self, seed: &str, signal: Signal) -> Result<()> {
         let known = self.runs()?;
         let arguments = self.mark("sim:hdd-7200", 6, seed);

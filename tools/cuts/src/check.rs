@@ -159,7 +159,8 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// A run goes on to its end, and comes to what it would have come to without the cut, where that is known.
+    /// Resumes a run to its end, and compares its body with that of a run without the cut, where that is
+    /// known.
     fn resumes(&self, run: &str, verdict: &mut Verdict) -> Result<()> {
         let ended = self.call(&["run", "--resume", run, "--json", "--no-progress"])?;
         if ended.ends(&[0, 1], &format!("--resume {run}"), verdict) {
