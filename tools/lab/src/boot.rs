@@ -27,7 +27,7 @@ const CONSOLE_LINES: usize = 25;
 
 /// Longest that a guest that runs is silent: 2 s by its own clock, many times that on a busy host.
 const SILENCE: Duration = Duration::from_secs(100);
-/// How long a kernel is given to say where it stood.
+/// Time that a kernel gets to print its state.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// The emulator runs and its guest does not: no process in it, not even its kernel, has done anything for long. Nothing

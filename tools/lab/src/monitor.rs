@@ -33,7 +33,7 @@ impl Monitor {
     /// Runs a command.
     ///
     /// # Errors
-    /// What the emulator says against it.
+    /// When the emulator refuses it, with its message, or does not answer.
     pub fn command(&mut self, name: &str, arguments: Value) -> Result<Value> {
         self.link.send(&json!({"execute": name, "arguments": arguments}).to_string())?;
         let begun = Instant::now();

@@ -79,7 +79,7 @@ pub fn serve() -> Result<()> {
 /// Asks the host, through the agent, and waits until it is done: what scripts call as `lab-host`.
 ///
 /// # Errors
-/// What the host says against it.
+/// When there is no lab here, or the host refuses, with its message.
 pub fn wish(action: &str) -> Result<()> {
     let mut stream = UnixStream::connect(WISHES).context("there is no lab here")?;
     stream.write_all(format!("{action}\n").as_bytes())?;
