@@ -1,6 +1,6 @@
 //! Everything on one CPU: this process, its children, and the kernel's workers.
 //!
-//! Where a kernel worker carries out what a program asks for, as on a loop device, both may share a CPU or not. If
+//! A program and the kernel worker that carries out its requests, as on a loop device, may share a CPU or not. If
 //! not, each request wakes an idle CPU twice, which in a virtual machine costs more than the request. The
 //! scheduler falls into one of the two and stays there for seconds, whichever program asks.
 

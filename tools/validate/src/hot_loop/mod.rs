@@ -72,7 +72,7 @@ pub struct Options {
 /// Runs the rounds and writes the table; false when some claim is surely not met.
 ///
 /// # Errors
-/// What is missing, and what failed.
+/// When something is missing or fails.
 pub fn run(options: &Options) -> Result<bool> {
     let settings = chosen(&options.only)?;
     let trial = options.rounds < ROUNDS_MIN || !options.only.is_empty();

@@ -204,7 +204,7 @@ struct Place {
 /// Runs the rounds and writes the table; false when our latency is shorter than the kernel's own.
 ///
 /// # Errors
-/// What is missing, and what failed; also when no trial without loss could be made.
+/// When something is missing or fails; also when no trial without loss could be made.
 pub fn run(options: &Options) -> Result<bool> {
     let dir = sheet::table_dir(options.out.as_deref(), options.rounds < ROUNDS_MIN)?;
     let setup = Setup {

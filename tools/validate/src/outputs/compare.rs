@@ -18,7 +18,7 @@ pub struct Compared {
     pub text: String,
 }
 
-/// A command line: its group, itself, and how often it stood in the group before.
+/// A command line: its group, itself, and how often it occurred in the group before.
 type Key = (String, String, usize);
 
 /// Compares the records in `before` and `after`; of a difference at most `most` lines are shown.

@@ -196,7 +196,7 @@ fn faults(run: &Run) -> Result<Vec<String>> {
         ("bytes written", "/bytes_written", run.counted.written_bytes),
     ] {
         let told = number(analysed, pointer)?;
-        // The server goes on for a moment before and after the recording.
+        // The server runs for a moment before and after the recording.
         let near = (told - counted as f64).abs() <= 0.02 * counted as f64 + 1e6;
         expect(near, format!("{told} {what} were recorded, and the kernel counted {counted}"));
         expect(told > 0.0, format!("no {what} at all"));

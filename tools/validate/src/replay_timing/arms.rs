@@ -114,7 +114,7 @@ impl Ground<'_> {
     /// Has `arm` issue the schedule.
     ///
     /// # Errors
-    /// What it says itself when it fails; that a peer was ended at its limit is none.
+    /// When the arm fails, with its own message; a peer that was ended at its limit did not fail.
     pub fn run(&self, arm: Arm) -> Result<Told> {
         match arm {
             Arm::Drivescope(waiting) => self.drivescope(waiting),

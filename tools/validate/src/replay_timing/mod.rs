@@ -83,7 +83,7 @@ struct Run {
 /// Runs the rounds and writes the table; false when something that is claimed does not hold.
 ///
 /// # Errors
-/// What is missing, and what failed.
+/// When something is missing or fails.
 pub fn run(options: &Options) -> Result<bool> {
     let trial = options.rounds < ROUNDS_MIN || options.reads < READS_MIN || options.alone;
     let dir = sheet::table_dir(options.out.as_deref(), trial)?;

@@ -95,7 +95,7 @@ struct Row {
 /// Runs the rounds and writes the table; false when the speed that is promised is not reached.
 ///
 /// # Errors
-/// What is missing, and what failed.
+/// When something is missing or fails.
 pub fn run(options: &Options) -> Result<bool> {
     let trial = options.rounds < ROUNDS_MIN || options.events < EVENTS_MIN || options.made_only;
     let dir = sheet::table_dir(options.out.as_deref(), trial)?;
