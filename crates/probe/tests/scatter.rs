@@ -33,7 +33,7 @@ fn a_stick_with_a_slow_zone_and_two_bands() {
         assert_eq!(value(&outcome, Name::FatZone), Some(4 * MIB), "{:?}", outcome.findings);
         let evidence = &outcome.evidence;
         assert_eq!(evidence.hypothesis.as_deref(), Some("MLC"));
-        // Look-up 150 us, array read 25 instead of 47.5 on average: 127.5 us slower.
+        // Look-up 150 µs, array read 25 instead of 47.5 on average: 127.5 µs slower.
         let zone = &evidence.zones[0];
         assert_eq!((zone.offset, zone.length, zone.bands), (0, 4 * MIB, Some(1)));
         assert!((zone.slower_ns - 127_500.0).abs() < 4_000.0, "{zone:?}");
@@ -86,7 +86,7 @@ fn a_stick_with_three_bands() {
     assert_eq!(outcome.evidence.periods.first().map(|p| p.bytes), Some(96 << 10));
 }
 
-// Breaks when bands that lie closer than the spread of single reads are lost: 10 us apart, reads within 40 us.
+// Breaks when bands that lie closer than the spread of single reads are lost: 10 µs apart, reads within 40 µs.
 #[test]
 fn bands_below_the_noise_of_a_read() {
     let outcome = scatter("sim:sdcard-4m", &group(16 << 10));

@@ -14,8 +14,8 @@ use crate::tally::Tally;
 use crate::time::RealTime;
 
 /// Sleeping ends this much before a reply is due, and the rest is spun: what waking a thread takes. On a
-/// virtual machine with two CPUs, half of all replies were late by more than 20 us without spinning, by
-/// 10 us with this, and by no less with 60 us, which takes the CPU from the programs that are served.
+/// virtual machine with two CPUs, half of all replies were late by more than 20 µs without spinning, by
+/// 10 µs with this, and by no less with 60 µs, which takes the CPU from the programs that are served.
 const SPIN: Nanos = Nanos::micros(25);
 
 /// While no program waits, the drive's own events (destaging, folding) are processed at most this often: their exact
@@ -46,7 +46,7 @@ pub(crate) fn run<A: Answer>(
     clock: &dyn RealTime,
     tally: &Arc<Mutex<Tally>>,
 ) -> Result<(), DriveError> {
-    // The kernel may delay wake-ups by this much to join them; 50 us by default. Where it does not
+    // The kernel may delay wake-ups by this much to join them; 50 µs by default. Where it does not
     // listen, replies are that much later, and counted as such.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     let mut service = Service::new(&mut target, content)?;

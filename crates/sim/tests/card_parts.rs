@@ -274,7 +274,7 @@ fn an_erase_block_of_three_shows_at_multiples_of_three() {
     };
     for mib in [63, 64, 65, 66, 128, 129, 192, 256] {
         let step = across(mib);
-        // The look-up of a unit is 180 us beside the group's array read.
+        // The look-up of a unit is 180 µs beside the group's array read.
         assert_eq!(step > 200_000, mib % 3 == 0, "at {mib} MiB: {step} ns");
     }
 }

@@ -31,7 +31,7 @@ fn read(path: &Path) -> Result<(TraceInfo, Vec<Io>), TraceError> {
     Reader::open(path).and_then(all)
 }
 
-/// Some I/Os as a drive would see them, `count` of them, 10 us apart.
+/// Some I/Os as a drive would see them, `count` of them, 10 µs apart.
 fn plain(count: u64) -> Vec<Io> {
     let io = |number: u64| {
         let arrival = Nanos(number * 10_000 + number * number % 997);

@@ -167,7 +167,7 @@ fn a_depth_that_is_not_held_is_told() {
     let mode = Mode::Outstanding(Count::Ios);
     let held = judged(mode, |_| {}, |_| {});
     assert_eq!(held.fidelity.verdict, Limit::Faithful);
-    // Each could have gone 60 us before it went: 6% of the time.
+    // Each could have gone 60 µs before it went: 6% of the time.
     let slack = judged(mode, |one| late(one, 60_000), |_| {});
     assert_eq!(slack.fidelity.verdict, Limit::ReplayerLimited, "{}", slack.fidelity.reason);
     let share = slack.fidelity.depth_held.unwrap().late_share;

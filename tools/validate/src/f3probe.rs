@@ -22,7 +22,7 @@ const CLAIMED: u64 = 8192 * MIB;
 /// Options of `f3probe`.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Only the first so many drives [default: all]
+    /// Only the first N drives [default: all]
     #[arg(long)]
     drives: Option<usize>,
     /// Output directory of the table [default: docs/validation; target/validate for trials of less than all]

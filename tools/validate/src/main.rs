@@ -98,7 +98,7 @@ enum Name {
     Latency(latency::Options),
     /// Exports as fio-plot, pandas and DuckDB read them (PyPI, a minute)
     Interop(interop::Options),
-    /// How often two drives are rightly told apart, or called equivalent (minutes)
+    /// Share of right verdicts on two drives: different or equivalent (minutes)
     Compare(compare::Options),
     /// How often a drive's history is rightly said to have changed (a minute)
     Trend(trend::Options),
@@ -110,7 +110,7 @@ enum Name {
     Outlook(outlook::Options),
     /// How often mark's proof of a steady state is right, on windows whose rate is known (a minute)
     MarkSteady(mark_steady::Options),
-    /// How often a drive's cache is rightly told by reading again (minutes)
+    /// Share of right verdicts on a drive's cache by reading again (minutes)
     Pattern(pattern::Options),
     /// Knee of cached writes on drives whose caches are known (a minute)
     Burst(burst::Options),

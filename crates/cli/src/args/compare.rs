@@ -46,7 +46,7 @@ pub struct CompareArgs {
     /// Two sides are equivalent when the interval of their ratio lies within this share of 1
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "2%")]
     pub margin: f64,
-    /// A difference of no more than this share is no reason for exit code 1 [default: none]
+    /// Differences of at most this share do not cause exit code 1 [default: none]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub tolerance: Option<f64>,
     /// Difference that two sessions of one drive may have, of sides that were measured each by

@@ -64,7 +64,7 @@ pub struct PtsArgs {
     #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(5..=1000))]
     pub rounds_max: u32,
     /// Criterion that ends rounds: pts, five rounds of the specification; bytes, windows of the range without drift;
-    /// or so many fills, such as 2fills, steady or not
+    /// or a number of fills, such as 2fills, steady or not
     #[arg(long, value_name = "RULE", default_value = "pts", value_parser = rule)]
     pub until: Rule,
     /// Addresses of random writes

@@ -154,7 +154,7 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Make the index anew from the runs' directories
+    /// Rebuild the index from the runs' directories
     #[command(after_help = "\
 Examples:
   drivescope runs reindex

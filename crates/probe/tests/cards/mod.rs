@@ -39,7 +39,7 @@ pub fn at_desk<R>(
 }
 
 /// A drawn card whose noise has a standard deviation of `level` times what a boundary of erase blocks costs a read
-/// (50 us where it costs nothing), and of whose commands 1% take some ten times as long as a read.
+/// (50 µs where it costs nothing), and of whose commands 1% take some ten times as long as a read.
 pub fn drawn(seed: u64, level: f64) -> (String, sim::Truth) {
     let base = format!("sim:random-card?seed={seed}");
     let description = sim::show(&base).unwrap();

@@ -55,7 +55,7 @@ pub fn group(bytes: u64) -> Known {
 /// A drawn card under noise, and what is true of it.
 #[derive(Clone, Debug)]
 pub struct DrawnCard {
-    /// Its spec, with noise: sigma over what an erase block's boundary costs (50 us where that is nothing) is `level`,
+    /// Its spec, with noise: sigma over what an erase block's boundary costs (50 µs where that is nothing) is `level`,
     /// and one command in a hundred takes some ten times as long.
     pub spec: String,
     /// Bands that its reads can show: kinds of pages of different times, if there are several.

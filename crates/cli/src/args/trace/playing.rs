@@ -37,7 +37,7 @@ const CLOCKS: [Choice<Clock>; 2] = [
 pub enum MapName {
     /// Nowhere: a trace that does not fit is refused
     Fit,
-    /// To the remainder: addresses begin anew where the target ends
+    /// To the remainder: addresses wrap at the end of the target
     Wrap,
     /// Squeezed or stretched, a MiB at a time, to the target's size
     Scale,
