@@ -113,7 +113,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             .build()
             .flags(squeue::Flags::FIXED_FILE)
             .user_data(u64::from(slot));
-        // SAFETY: the block is nobody else's until the read's completion gives it back.
+        // SAFETY: only the kernel uses the block until the read's completion gives it back.
         unsafe { ring.submission().push(&entry) }?;
         ring.submitter().submit_and_wait(0)?;
         reap(&mut ring, &mut free)?;

@@ -162,8 +162,8 @@ mod tests {
         digits.into_iter().collect()
     }
 
-    // Breaks when a field is taken from the wrong bits: an allocation unit that no card states would be held against
-    // what was measured.
+    // Breaks when a field is taken from the wrong bits: measurements would be compared with an allocation unit that
+    // no card states.
     #[test]
     fn a_card_states_its_unit_and_classes() {
         let ssr = register(&[(447, "04"), (431, "9"), (399, "3"), (391, "1e"), (339, "1")]);

@@ -9,7 +9,7 @@ use rustix::process::{Resource, getrlimit};
 /// Descriptors that counters and facts about a drive take while it is measured.
 const SPARE_DESCRIPTORS: u64 = 8;
 
-/// Files that this process may still open; `None` where there is no limit, or `/proc` does not tell.
+/// Files that this process may still open; `None` where there is no limit, or when `/proc` cannot be read.
 pub fn free() -> Option<u64> {
     let most = getrlimit(Resource::Nofile).current?;
     match fs::read_dir("/proc/self/fd") {

@@ -91,8 +91,8 @@ pub struct Device {
     pub content: Content,
     /// True when it can be measured for reading by this user now.
     pub readable: bool,
-    /// True when nothing stands against writing to it but the user's consent; false when what it
-    /// or a partition of it carries is not known.
+    /// True when writing to it needs only the user's consent; false when its content, or that of a partition of it, is
+    /// not known.
     pub ready: bool,
     /// Reasons against writing to it.
     pub why_not: Vec<Use>,

@@ -401,8 +401,8 @@ fn throttle_files(roots: &Roots) -> Vec<PathBuf> {
         let dir = cpus.join(&cpu);
         let id = |name: &str| read_text(&dir.join("topology").join(name));
         let package = id("physical_package_id");
-        // Cores are numbered within a package (and a die, on some). Where the place of a CPU is not
-        // told, it is one of its own.
+        // Cores are numbered within a package (and a die, on some). A CPU whose place is not reported counts as a
+        // place of its own.
         let core = package.as_ref().zip(id("core_id")).map(|(package, core)| {
             format!("{package}/{}/{core}", id("die_id").unwrap_or_default())
         });

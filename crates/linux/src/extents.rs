@@ -29,14 +29,14 @@ const TAIL: u32 = 0x400;
 /// Allocated, never written.
 const UNWRITTEN: u32 = 0x800;
 
-/// `statfs(2)`: Btrfs tells addresses of its own, not of a device.
+/// `statfs(2)`: Btrfs reports addresses of its own, not of a device.
 const BTRFS_MAGIC: u64 = 0x9123_683E;
 
 /// Extents of a regular file, after its delayed allocations were settled. Physical offsets are those
 /// of the filesystem's own device; see [`crate::stack::filesystem_start_on_leaf`].
 ///
-/// FIEMAP is asked first. Where the filesystem has none, `SEEK_DATA` tells holes, and cannot tell
-/// an extent that was never written from a hole.
+/// FIEMAP is tried first. Where the filesystem has none, `SEEK_DATA` finds holes, but cannot distinguish an extent
+/// that was never written from a hole.
 pub fn of(file: &File) -> Extents {
     within(file, Bytes::ZERO, Bytes(u64::MAX))
 }

@@ -1,11 +1,11 @@
 //! The safety gate: nothing is written to a device or an existing file except through here.
 //!
-//! Writing needs three things: that nobody uses the target now, that everything on it which would
-//! be lost was named, and that its serial number (or another name that no typing error makes up) was
-//! typed out. What is in use now cannot be overridden by any flag; the use has to end first.
+//! Writing needs three things: that the target is not in use now, that everything on it which would be lost was named,
+//! and that its serial number (or another name that no typing error makes up) was typed out. No flag overrides a use;
+//! it has to end first.
 //!
-//! The exclusive open happens before the last look at the device, and is held by the [`Permit`] for
-//! the whole run: nobody can mount it in between.
+//! The exclusive open happens before the last look at the device, and is held by the [`Permit`] for the whole run, so
+//! that nothing can mount it in between.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileTypeExt;
@@ -54,22 +54,21 @@ impl Permit {
     }
 }
 
-/// Opens an existing block device or regular file for writing, if nothing stands against it.
+/// Opens an existing block device or regular file for writing, if there is no reason against it.
 ///
-/// A device is refused while it or a part of it is mounted (in any mount namespace that can be
-/// seen), is swap, is held by another device, is a member of a filesystem in use, or is open for
-/// exclusive use or open in a process that can be seen, while it is exported, while it is a zoned drive, and where the kernel's account of these cannot be read
-/// (`/proc/self/mountinfo`, `/proc/swaps`, `/sys`); these are final. It is refused when it is partitioned or carries a
-/// known signature that [`Request::allow`] does not name, and when [`Request::consent`] is not its serial number
-/// (of one of several NVMe namespaces with `-n` and its identifier, of a partition with `-part` and its number), a name
-/// of it in `/dev/disk/by-id` or the name of a mapped device
-/// (a device with none of these is named by its kernel name). A file
-/// is refused while it is swap or the backing file of a loop device, by whatever name, while it is a mounted image,
-/// lies in a layer of a mounted overlay or is exported, while another
-/// program has locked it or a part of it or has it open, and when the consent is not its name.
+/// A device is refused while it or a part of it is mounted (in any mount namespace that can be seen), is swap, is held
+/// by another device, is a member of a filesystem in use, is open for exclusive use or is open in a process that can be
+/// seen, while it is exported, while it is a zoned drive, and where the kernel's account of these cannot be read
+/// (`/proc/self/mountinfo`, `/proc/swaps`, `/sys`); these reasons are final. It is refused when it is partitioned or
+/// carries a known signature that [`Request::allow`] does not name, and when [`Request::consent`] is not its serial
+/// number (of one of several NVMe namespaces with `-n` and its identifier, of a partition with `-part` and its number),
+/// a name of it in `/dev/disk/by-id` or the name of a mapped device (a device with none of these is named by its kernel
+/// name). A file is refused while it is swap or the backing file of a loop device, by whatever name, while it is a
+/// mounted image, lies in a layer of a mounted overlay or is exported, while another program has locked it or a part of
+/// it or has it open, and when the consent is not its name.
 ///
-/// An open device or file counts whoever has it open: this process must not either. Who has it open for a moment is
-/// waited for, two seconds at most.
+/// A file that this process itself has open counts as open, and so does a device that it has open exclusively. If
+/// another process has the target open only for a moment, this function waits, two seconds at most.
 ///
 /// # Errors
 /// [`GateError::Refused`] with every reason at once; the others when the target cannot be used at
@@ -93,8 +92,8 @@ pub fn look(roots: &Roots, path: &Path, request: &Request) -> Result<(), GateErr
     if refusal.reasons.is_empty() { Ok(()) } else { Err(GateError::Refused(Box::new(refusal))) }
 }
 
-/// As [`check`], for a device that the user has named in another way, such as among all that a command reaches: no
-/// word of its own is asked for then. Whatever else stands against it counts all the same.
+/// As [`check`], for a device that the user has named in another way, such as among all that a command reaches: it
+/// needs no consent word of its own. All other reasons for a refusal apply.
 ///
 /// # Errors
 /// Those of [`check`].

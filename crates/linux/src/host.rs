@@ -101,7 +101,7 @@ pub struct ProcessorTimes {
     pub idle: u64,
 }
 
-/// The times of each processor that is on line (`/proc/stat`, proc_stat(5)); none where the kernel does not tell.
+/// The times of each online processor (`/proc/stat`, proc_stat(5)); empty when the kernel does not report them.
 pub fn processor_times() -> Vec<ProcessorTimes> {
     fs::read_to_string("/proc/stat").map_or_else(|_| Vec::new(), |told| times_of(&told))
 }

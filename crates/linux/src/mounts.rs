@@ -34,7 +34,7 @@ pub struct Mount {
     pub seen_by: Option<u32>,
 }
 
-/// Mounts that this process sees, in the order of mounting; none where `/proc` does not tell.
+/// Mounts that this process sees, in the order of mounting; empty when `/proc` does not list them.
 pub fn own(roots: &Roots) -> Vec<Mount> {
     parse(&roots.proc.join("self/mountinfo"), None)
 }
@@ -43,9 +43,9 @@ pub fn own(roots: &Roots) -> Vec<Mount> {
 /// Each namespace is read once, by way of the first process in it that shows its mounts.
 ///
 /// # Errors
-/// When our own mounts are not told: `mountinfo` cannot be read, has a line that is not understood, or
-/// is empty, though nothing runs without a mount. Who asks what may be written to must not take that for
-/// "nothing is mounted".
+/// When our own mounts are not known: `mountinfo` cannot be read, has a line that is not understood, or is empty,
+/// though nothing runs without a mount. A caller that asks what may be written to must not take that for "nothing is
+/// mounted".
 pub fn all_namespaces(roots: &Roots) -> io::Result<Vec<Mount>> {
     let path = roots.proc.join("self/mountinfo");
     let bytes = fs::read(&path).map_err(|error| named(&path, error))?;
@@ -84,7 +84,7 @@ fn parse(path: &Path, seen_by: Option<u32>) -> Vec<Mount> {
 
 fn parse_line(line: &[u8], seen_by: Option<u32>) -> Option<Mount> {
     let fields: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
-    // Optional fields of any count stand between the sixth and a lone hyphen.
+    // Any number of optional fields lies between the sixth and a lone hyphen.
     let hyphen = 6 + fields.get(6..)?.iter().position(|field| *field == b"-")?;
     let path = |at: usize| fields.get(at).map(|field| unescape(field));
     let text = |at: usize| path(at).map(|path| path.to_string_lossy().into_owned());
@@ -237,8 +237,8 @@ pub(crate) fn layer_of<'a>(roots: &Roots, mounts: &'a [Mount], real: &Path) -> O
             let holds =
                 |dir: &Path| id(dir).is_some_and(|at| above.iter().any(|(_, id)| *id == at));
             let is_certain = dir.is_absolute() && holds(&mount.seen(roots, &dir));
-            // A container does not see the directories of its own overlay; then the path is one of ours, or of whoever
-            // mounted it.
+            // A container does not see the directories of its own overlay; then the path is one of ours, or of the
+            // process that mounted it.
             let may_hold = match dir.is_absolute() {
                 true => mount.seen_by.is_some() && holds(&dir),
                 false => above.iter().any(|(at, _)| at.ends_with(&dir)),
@@ -312,8 +312,8 @@ pub fn of_path<'a>(mounts: &'a [Mount], path: &Path, st_dev: DevNo) -> Option<&'
 /// Active swap areas: devices and files (`/proc/swaps`).
 ///
 /// # Errors
-/// When the kernel does not tell: the file cannot be read, or has no head. A kernel without swap has no
-/// such file, and says in `/proc/meminfo` that there is none; that is no error.
+/// When the kernel does not report them: the file cannot be read, or has no head. A kernel without swap has no such
+/// file, and says in `/proc/meminfo` that there is none; that is not an error.
 pub fn swaps(roots: &Roots) -> io::Result<Vec<PathBuf>> {
     let path = roots.proc.join("swaps");
     let bytes = match fs::read(&path) {

@@ -7,7 +7,7 @@ use block::{Bytes, PageCache};
 
 use crate::syscalls;
 
-/// Counts of a file's pages, by what the kernel knows to tell.
+/// Counts of a file's pages, as far as the kernel reports them.
 pub(crate) fn page_cache(file: &File) -> Result<PageCache, String> {
     let page = syscalls::page_bytes();
     match syscalls::cachestat(file) {

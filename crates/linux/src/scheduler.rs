@@ -2,7 +2,7 @@
 //!
 //! A scheduler holds requests back, sorts and merges them, so it is part of what a replay measures
 //! (kernel: `Documentation/block/switching-sched.rst`). It is a property of the whole disk and outlives the process
-//! that sets it: whoever changes it puts it back on every exit that a process can see.
+//! that sets it, so drivescope puts it back on every exit that a process can see.
 
 use std::fs;
 use std::io;
@@ -97,7 +97,7 @@ impl Drop for Held {
     fn drop(&mut self) {
         let mut held = all_held();
         held.retain(|(file, _)| *file != self.file);
-        // Nobody is left to be told; the device may be gone, and its scheduler with it.
+        // Errors are ignored: the device may be gone, and its scheduler with it.
         let _ = fs::write(&self.file, &self.before);
     }
 }
@@ -156,7 +156,7 @@ fn all_held() -> MutexGuard<'static, Vec<(PathBuf, String)>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Puts every scheduler back: for a second Ctrl-C, when nobody waits for the owners to drop them.
+/// Puts every scheduler back: for a second Ctrl-C, which does not wait for the owners to drop them.
 pub fn restore_all() {
     for (file, before) in all_held().drain(..) {
         let _ = fs::write(file, before);

@@ -148,7 +148,7 @@ impl ScratchFile {
     /// with direct I/O where the filesystem has it. When this returns, the data is on the device
     /// (as far as `fsync(2)` promises), the page cache holds none of it, and its extents were read.
     ///
-    /// `progress` is told (done, total) after each chunk; `cancel` is looked at before each.
+    /// `progress` receives (done, total) after each chunk; `cancel` is checked before each.
     ///
     /// # Errors
     /// [`ScratchError`]; on every error nothing is left behind.
@@ -422,8 +422,8 @@ fn make(path: &Path) -> Result<File, ScratchError> {
     }
 }
 
-/// A filesystem without locks can be measured as well; [`leftovers`] tells of no file there, since it
-/// could not tell the living from the dead.
+/// A filesystem without locks can be measured as well; [`leftovers`] lists no file there, since it could not
+/// distinguish a file in use from one left behind.
 fn goes_on(locked: Result<(), Errno>) -> Result<(), Errno> {
     match locked {
         Err(Errno::NOSYS | Errno::OPNOTSUPP) => Ok(()),
@@ -435,11 +435,10 @@ fn forget_path(path: &Path) {
     alive().retain(|known| known != path);
 }
 
-/// Removes every scratch file of this process: for a second Ctrl-C, when nobody waits for the
-/// owners to drop them.
+/// Removes every scratch file of this process: for a second Ctrl-C, which does not wait for the owners to drop them.
 pub fn remove_all() {
     for path in alive().drain(..) {
-        // Nobody is left to be told; `leftovers` of a later run finds what stays.
+        // Errors are ignored: `leftovers` of a later run finds what stays.
         let _ = fs::remove_file(path);
     }
 }
@@ -458,8 +457,8 @@ pub struct Leftover {
     inode: (u64, u64),
 }
 
-/// Scratch files in `dir` that nobody holds, by path: only those with a name, an owner and a mode
-/// as [`ScratchFile::create`] gives them, for this user. On a filesystem without locks there are none.
+/// Scratch files in `dir` that no process holds, by path: only those with a name, an owner and a mode as
+/// [`ScratchFile::create`] gives them, for this user. On a filesystem without locks there are none.
 pub fn leftovers(dir: &Path) -> Vec<Leftover> {
     let names = crate::sysfs::names_in(dir).into_iter();
     names
@@ -468,17 +467,17 @@ pub fn leftovers(dir: &Path) -> Vec<Leftover> {
         .collect()
 }
 
-/// The scratch file that the run of this name left in `dir` and nobody holds, as [`leftovers`].
+/// The scratch file that the run of this name left in `dir` and no process holds, as [`leftovers`].
 pub fn left_by(dir: &Path, run_id: &str) -> Option<Leftover> {
     Some(unowned(&header::path_of(dir, run_id)).ok()??.1)
 }
 
-/// Removes the test file that an earlier process of this very run left in `dir`; tells what it was. The
-/// caller knows that the process is dead, but the kernel may hold its lock a moment longer, until the
-/// last I/O of an io_uring is done with.
+/// Removes the test file that an earlier process of this very run left in `dir`, and returns its description. The
+/// caller knows that the process is dead, but the kernel may hold its lock a moment longer, until the last I/O of an
+/// io_uring has ended.
 ///
 /// # Errors
-/// Why it cannot be removed; [`io::ErrorKind::ResourceBusy`] when it is held by somebody all the same.
+/// Why it cannot be removed; [`io::ErrorKind::ResourceBusy`] when another process holds it all the same.
 pub fn reclaim(dir: &Path, run_id: &str) -> io::Result<Option<Leftover>> {
     let path = header::path_of(dir, run_id);
     for _ in 0..RECLAIM_TRIES {
@@ -510,8 +509,8 @@ fn shows_modes_of_its_own(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|fs| MAGICS.contains(&(fs.f_type as u64 & 0xFFFF_FFFF)))
 }
 
-/// The file at `path`, locked by us now, if it is a regular file made by this user as a scratch file
-/// is made, that nobody else has locked.
+/// The file at `path`, locked by us now, if it is a regular file with the owner and mode of a scratch file of this
+/// user, and no other process has locked it.
 fn unowned(path: &Path) -> io::Result<Option<(File, Leftover)>> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -537,7 +536,7 @@ fn unowned(path: &Path) -> io::Result<Option<(File, Leftover)>> {
 }
 
 impl Leftover {
-    /// Removes the file, if it is ours, still the one that was found, and still nobody's.
+    /// Removes the file, if it is ours, still the one that was found, and still not in use.
     ///
     /// # Errors
     /// The kernel's answer; [`io::ErrorKind::ResourceBusy`] when a process has taken it meanwhile;

@@ -148,7 +148,7 @@ fn end(said: &str) -> ! {
     scheduler::restore_all();
     // Last, since this may wait for a moment.
     tracer::end_all();
-    // Nobody may be there to read it.
+    // Errors are ignored: stderr may be closed.
     let _ = writeln!(io::stderr(), "{said}");
     // Not `std::process::exit`: exit handlers may wait for threads that still measure.
     exit(EXIT_INTERRUPTED);

@@ -131,7 +131,7 @@ impl At {
     }
 }
 
-/// The ext family shares a superblock; features tell them apart (kernel: `fs/ext4/ext4.h`).
+/// The ext family shares a superblock; features distinguish its members (kernel: `fs/ext4/ext4.h`).
 fn ext(image: &mut Image<'_>) -> io::Result<Option<(&'static str, u64)>> {
     const MAGIC_AT: u64 = 0x438;
     if !image.is(MAGIC_AT, &[0x53, 0xEF])? {

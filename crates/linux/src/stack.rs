@@ -63,8 +63,8 @@ pub enum StackError {
 
 /// The stack under a directory, a regular file or a block device.
 ///
-/// A directory stands for files yet to be made in it. A block device starts the stack itself: with
-/// direct I/O its own page cache is not on the way, and without it the caller knows.
+/// A directory represents files yet to be made in it. A block device starts the stack itself: with direct
+/// I/O its own page cache is not on the way, and without it the caller knows.
 ///
 /// # Errors
 /// [`StackError::Path`] when the path cannot be looked at, [`StackError::Kind`] when it is a socket,
@@ -206,7 +206,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A leaf that is no device, under a layer that says why.
+    /// A leaf that is not a device, under a layer that says why.
     fn lost(&mut self, layer: usize, name: &str, medium: Medium, note: &str) {
         self.stack.layers[layer].attributes.insert("note".to_owned(), note.to_owned());
         self.leaf(name, medium, None);

@@ -183,7 +183,7 @@ const F_SETSIG: libc::c_int = 10;
 /// The kernel's answer to a write lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lease {
-    /// Granted: nobody but this open file has it open.
+    /// Granted: it is open through this open file alone.
     Idle,
     /// Somebody else has it open, or mapped.
     InUse,
@@ -191,11 +191,11 @@ pub(crate) enum Lease {
     Unknown(i32),
 }
 
-/// Whether anybody but this open file (with its duplicates) has the regular file open: takes a write lease on it
+/// Whether the regular file is open other than through this open file (with its duplicates): takes a write lease on it
 /// (fcntl(2), `F_SETLEASE`) and gives it back at once.
 ///
-/// If another process opens the file in that moment, the kernel sends a signal. It is `SIGURG`, which does nothing where nobody
-/// handles it, rather than `SIGIO`, which ends the process.
+/// If another process opens the file in that moment, the kernel sends a signal. It is `SIGURG`, which does nothing
+/// unless it is handled, rather than `SIGIO`, which ends the process.
 pub(crate) fn sole_user(file: &File) -> Lease {
     let call = |command, argument: libc::c_int| {
         // SAFETY: these commands take a number; the descriptor is open as long as `file` is.
@@ -308,7 +308,7 @@ pub(crate) fn block_trace_setup2(file: &File, part_bytes: u32, parts: u32) -> io
     check(result)
 }
 
-/// Tells the tracing session of a block device what to do.
+/// Controls the tracing session of a block device.
 pub(crate) fn block_trace(file: &File, what: BlockTrace) -> io::Result<()> {
     // SAFETY: these requests take no argument.
     check(unsafe { libc::ioctl(file.as_raw_fd(), what as u32 as libc::Ioctl) })
@@ -326,7 +326,7 @@ pub(crate) enum RangeCall {
     ZeroOut = 0x127f,
 }
 
-/// Tells a block device what to do with `len` bytes from `offset` on, and waits until it has.
+/// Performs `call` on `len` bytes of a block device from `offset` on, and waits for its end.
 pub(crate) fn block_range(
     file: &File,
     call: RangeCall,
@@ -342,7 +342,7 @@ pub(crate) fn block_range(
 /// Ioctl `BLKRRPART`, `_IO(0x12, 95)` (`linux/fs.h`).
 const BLKRRPART: libc::Ioctl = 0x125f;
 
-/// Lets the kernel read a disk's partition table anew.
+/// Makes the kernel read a disk's partition table again.
 pub(crate) fn read_partitions_again(file: &File) -> io::Result<()> {
     // SAFETY: the request takes no argument.
     check(unsafe { libc::ioctl(file.as_raw_fd(), BLKRRPART) })

@@ -56,7 +56,7 @@ impl DevNo {
         DevNo { major: rustix::fs::major(raw), minor: rustix::fs::minor(raw) }
     }
 
-    /// True for a number that stands for no block device: Btrfs, overlay, tmpfs, NFS, ZFS.
+    /// True for a number that does not belong to a block device: Btrfs, overlay, tmpfs, NFS, ZFS.
     pub fn is_anonymous(self) -> bool {
         self.major == 0
     }
@@ -166,7 +166,7 @@ impl BlockNode {
         disks
     }
 
-    /// Name in sysfs, where `!` stands for `/`.
+    /// Name in sysfs, where `!` replaces `/`.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -235,8 +235,8 @@ impl BlockNode {
         nodes
     }
 
-    /// Whether sysfs tells what this device is and who holds it; a device without holders has an empty
-    /// directory of them, or none.
+    /// Checks that sysfs shows this device and its holders; a device without holders has an empty directory of
+    /// them, or none.
     ///
     /// # Errors
     /// The directory that cannot be read, with the kernel's answer.

@@ -62,8 +62,8 @@ impl RealTarget {
             .map_err(|e| TargetError::opening(&name, &options, e))?;
         let target = RealTarget::adopt(file, &name, options)?;
         if target.opened.options.direct && !target.is_direct()? {
-            // Not switched on by other means: whoever took it away would do so again, and that the
-            // page cache is in the way shows in what reaches the device.
+            // Not switched on by other means: what took it away would do so again, and the I/O that reaches the
+            // device shows that the page cache is in use.
             target.opened.note("direct I/O was asked for and is not in force".to_owned());
         }
         Ok(target)
@@ -77,8 +77,8 @@ impl RealTarget {
     /// where it is missing each write is given the same meaning by itself (`RWF_DSYNC`).
     ///
     /// # Errors
-    /// [`TargetError`]: it is no file or block device, has no content, is not open for what is asked,
-    /// or does no direct I/O.
+    /// [`TargetError`]: it is not a file or block device, has no content, is not open for what is asked, or does no
+    /// direct I/O.
     pub fn from_file(
         file: File,
         name: &str,

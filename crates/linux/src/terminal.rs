@@ -39,8 +39,8 @@ const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J";
 /// No colours, the cursor again, the normal screen.
 const LEAVE: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?1049l";
 
-/// How long whoever ends the process waits for a frame that is being written: a terminal that takes no text must not
-/// keep it from ending.
+/// Longest time that the end of the process waits for a frame that is being written: a terminal that takes no text must
+/// not keep the process from ending.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How long the kernel is given to stop this process.
 const STOPPING: Duration = Duration::from_millis(200);
@@ -67,15 +67,15 @@ fn locked<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The size of the terminal on stderr; `None` when there is none, or when it does not tell.
+/// The size of the terminal on stderr; `None` without a terminal, or when it does not report its size.
 pub fn size() -> Option<Size> {
     let told = tcgetwinsize(stderr()).ok()?;
     let size = Size { columns: told.ws_col.into(), rows: told.ws_row.into() };
     (size.columns > 0 && size.rows > 0).then_some(size)
 }
 
-/// True when nobody stops this process for using the terminal on stderr: it is in the foreground, or the terminal
-/// controls nobody.
+/// True when this process is not stopped for using the terminal on stderr: it is in the foreground, or stderr is not
+/// its controlling terminal.
 pub fn is_ours() -> bool {
     match tcgetpgrp(stderr()) {
         Ok(foreground) => foreground == getpgrp(),
@@ -188,7 +188,7 @@ pub fn keys(wake: &PipeReader, wait: Duration) -> Vec<u8> {
         tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: wait.subsec_nanos().into(),
     };
-    // A signal ends it early, which harms nobody.
+    // A signal ends it early, which does no harm.
     let _ = poll(&mut ends, Some(&span));
     let has_keys = ends.get(1).is_some_and(|end| end.revents().contains(PollFlags::IN));
     let mut keys = vec![0; if has_keys { 64 } else { 0 }];
@@ -197,8 +197,8 @@ pub fn keys(wake: &PipeReader, wait: Duration) -> Vec<u8> {
     keys
 }
 
-/// With the terminal given back, stops this process and what was started with it, as Ctrl-Z does. Returns when it goes on;
-/// at once where nobody could let it go on.
+/// With the terminal given back, stops this process and those started with it, as Ctrl-Z does. Returns when it is
+/// resumed; at once where nothing could resume it.
 pub fn suspend() {
     // The kernel decides: a process that no shell looks after is not stopped.
     let _ = kill_current_process_group(Signal::TSTP);

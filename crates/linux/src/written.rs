@@ -13,7 +13,7 @@ use crate::sysfs::{DevNo, Roots, SYSFS_SECTOR_BYTES};
 pub struct SinceBoot {
     /// The boot's name (`/proc/sys/kernel/random/boot_id`): counts of different boots cannot be compared.
     pub boot: String,
-    /// Bytes written to the device, by whoever.
+    /// Bytes written to the device, by any writer.
     pub bytes: Bytes,
 }
 

@@ -9,8 +9,9 @@ pub(crate) fn version(roots: &Roots) -> Option<String> {
     read_text(&roots.sys.join("module/zfs/version"))
 }
 
-/// True when O_DIRECT bypasses the cache: since 2.3, unless the module was told otherwise (OpenZFS: `zfs(4)`,
-/// `zfs_dio_enabled`; the dataset's `direct` may still be `disabled`, which the kernel shows nowhere).
+/// True when O_DIRECT bypasses the cache: since 2.3, unless a module parameter disables it (OpenZFS:
+/// `zfs(4)`, `zfs_dio_enabled`; the dataset's `direct` may still be `disabled`, which the kernel shows
+/// nowhere).
 pub(crate) fn honours_direct(roots: &Roots, version: &str) -> bool {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
     let (major, minor) = (numbers.next(), numbers.next());

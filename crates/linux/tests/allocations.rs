@@ -57,7 +57,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// A target whose drives tell what their thread allocated from the first request on.
+/// A target whose drives record what their thread allocated from the first request on.
 struct Watched<T> {
     target: T,
     allocations: AtomicU64,

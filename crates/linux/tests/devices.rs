@@ -1,4 +1,4 @@
-//! The list of devices: who they are, what they carry, and what stands against writing.
+//! The list of devices: their identity, their content, and the reasons against writing.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common;
@@ -251,7 +251,7 @@ fn members_of_what_is_in_use_are_not_ready() {
     assert!(of("sda4").is_empty());
 }
 
-/// Members of ZFS hold nothing in sysfs: only their labels tell.
+/// Members of ZFS have no holder in sysfs: only their labels show that they are members.
 #[test]
 fn labels_on_a_described_disk_are_read_through_its_node() {
     let machine = Machine::new();

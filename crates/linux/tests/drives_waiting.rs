@@ -153,7 +153,7 @@ fn an_idle_drive_sleeps_until_the_deadline() {
     each_engine!(check, file.path());
 }
 
-// Ctrl-C is seen by whoever waits only if a signal ends the wait, and it must not look like a failure.
+// A thread that waits sees Ctrl-C only if a signal ends the wait, and that must not look like a failure.
 #[test]
 fn a_signal_ends_a_wait_without_an_error() {
     fn check<E: Engine>(path: &Path) {
@@ -236,7 +236,7 @@ fn ignore_signals() {
 #[expect(unsafe_code, reason = "a signal to a thread")]
 fn signal(thread: rustix::thread::Pid) {
     let (process, thread) = (std::process::id(), thread.as_raw_nonzero().get());
-    // SAFETY: tgkill takes three numbers; a thread that has ended makes it fail, which is no harm.
+    // SAFETY: tgkill takes three numbers; when the thread has ended it fails, which does no harm.
     unsafe { libc::syscall(libc::SYS_tgkill, process, thread, libc::SIGUSR1) };
 }
 

@@ -160,7 +160,7 @@ fn without_fiemap_holes_are_found_by_seeking() {
     assert!(environment.extents().is_some());
 }
 
-/// Physical offsets are told of the leaf where they are true, and not where a layer maps anew.
+/// Physical offsets are reported for the leaf where they hold, and not where a layer remaps them.
 #[test]
 fn physical_ranges_lie_within_the_leaf_or_are_not_told() {
     if is_on_a_device() {
@@ -221,7 +221,7 @@ fn the_page_cache_of_files_and_of_devices_is_seen() {
     assert_eq!(environment.snapshot().page_cache.unwrap().dirty_bytes, Some(Bytes::ZERO));
 }
 
-/// The block layer counts what goes to zram: only the leaf's medium tells that it is memory.
+/// The block layer counts what goes to zram: only the leaf's medium shows that it is memory.
 #[test]
 fn zram_is_counted_and_is_memory() {
     if !has_means(&["losetup"]) {
@@ -298,7 +298,7 @@ fn snapshot_of(machine: &Machine, stack: Stack) -> block::Snapshot {
     RealEnvironment::new(machine.roots.clone(), stack, None).snapshot()
 }
 
-/// Counters that stand still would refute every honest number.
+/// Counters that do not advance would contradict every correct number.
 #[test]
 fn counters_that_do_not_count_are_missing_and_not_zero() {
     let machine = Machine::new();
@@ -352,7 +352,7 @@ fn a_multipath_namespace_is_counted_at_its_paths() {
     assert_eq!(device.name, "nvme1n2");
     assert_eq!((device.reads, device.read_bytes), (120, Bytes(120 * 4096)));
     assert_eq!((device.writes, device.busy_ns), (2, Nanos::millis(6)));
-    // Half a sum is none: the last whole one stays, and the want is told.
+    // An incomplete sum is not used: the last complete one stays, and the device is missing.
     fs::write(second.dir().join("stat"), "").unwrap();
     let snapshot = environment.snapshot();
     assert_eq!(snapshot.devices[0].reads, 120);
@@ -379,7 +379,7 @@ fn links_are_told_at_each_instant() {
     assert_eq!(speeds(), ["nvme0n1 8.0 GT/s PCIe x4"]);
     machine.write(&format!("{function}/current_link_speed"), "2.5 GT/s PCIe");
     assert_eq!(speeds(), ["nvme0n1 2.5 GT/s PCIe x4"]);
-    // A device that has gone tells nothing.
+    // A device that has gone reports nothing.
     machine.write(&format!("{function}/current_link_width"), "0");
     assert!(speeds().is_empty());
 }

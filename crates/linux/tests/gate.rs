@@ -88,7 +88,7 @@ fn without_the_right_words_nothing_is_written() {
     }
 }
 
-/// Other namespaces that a command reaches are named by a flag of their own; that is no leave to skip the rest.
+/// Other namespaces that a command reaches are named by a flag of their own; that does not skip the other checks.
 #[test]
 fn a_device_that_was_named_elsewhere_needs_no_word_and_all_else() {
     if !has_means(&["losetup", "mkfs.ext4"]) {
@@ -206,7 +206,7 @@ fn a_read_only_device_is_refused() {
     let dir = tempfile::tempdir_in("/var/tmp").unwrap();
     let image = dir.path().join("image");
     fs::write(&image, vec![0; 1 << 20]).unwrap();
-    // Not by blockdev --setro, which outlives the loop and would hit whoever gets the device next.
+    // Not by blockdev --setro, which outlives the loop and would hit the next user of the device.
     let path = run("losetup", &["-r", "-f", "--show", image.to_str().unwrap()]);
     let device = Loop::attached(dir, path, &image);
     let uses = in_use(&device);

@@ -15,7 +15,7 @@ const SIZE: u64 = 64 << 20;
 /// The first sector of the partition, and the one behind it.
 const PARTITION: (u64, u64) = (2048, 2048 + 65536);
 
-/// Writes this to the device behind the kernel's back: it reads the table when it is told to.
+/// Writes this to the device behind the kernel's back: it reads the table only on request.
 fn write(device: &Loop, at: u64, bytes: &[u8]) {
     let file = File::options().write(true).open(&device.path).unwrap();
     file.write_all_at(bytes, at).unwrap();

@@ -96,7 +96,7 @@ fn a_file_of_which_nothing_is_known_is_refused() {
         println!("{case}");
         let machine = Machine::new();
         hide(&machine);
-        // That nobody has it open is known all the same; a layer of an overlay nobody has to have open.
+        // The gate still knows that no process has it open; but a layer of an overlay need not be open.
         let wanted = match what {
             "mounted" if case != "no /proc" => {
                 let refusal = gate::check(&machine.roots, &file, &consented("image")).unwrap_err();
@@ -129,7 +129,7 @@ fn a_kernel_without_swap_says_so_elsewhere() {
     assert_eq!(all, ["in use as swap"]);
 }
 
-/// `devices` says what stands against writing before anybody tries.
+/// `devices` shows the reasons against writing before anybody tries.
 #[test]
 fn a_device_that_may_be_in_use_is_listed_as_not_ready() {
     let machine = Machine::new();
@@ -144,8 +144,9 @@ fn a_device_that_may_be_in_use_is_listed_as_not_ready() {
     assert_eq!(device, "sda");
 }
 
-/// In a container, or as a user who may not look into other processes, nobody is seen who has a device open. That is
-/// neither "nobody" nor a wall: who knows better may say so, by that name and no other.
+/// In a container, or for a user who may not look into other processes, the gate does not see who has a device open.
+/// It must neither take that for "not in use" nor refuse for good: a user who knows more may allow it, by that name
+/// and no other.
 #[test]
 fn users_that_cannot_be_seen_have_to_be_allowed_by_name() {
     if !has_means(&["losetup"]) {

@@ -33,7 +33,7 @@ fn consented(path: &Path) -> Request {
     }
 }
 
-/// The only use that stands against writing, whatever the user says; what was there is there.
+/// Returns the only use for which writing is refused, and which no flag overrides; the file must not change.
 #[track_caller]
 fn only_use(path: &Path) -> Use {
     let state = |path: &Path| {
@@ -263,7 +263,7 @@ fn an_image_that_squashfuse_has_mounted_is_refused() {
     is_served(&path, "squashfuse", &[], "squashfuse");
 }
 
-/// Below an overlay a file may be shown under another name, which nobody has to have open now.
+/// Below an overlay a file may be shown under another name, and need not be open now.
 #[test]
 fn a_file_in_a_layer_that_an_overlay_writes_to_is_refused() {
     if !has_means(&["mount"]) {
@@ -326,7 +326,7 @@ fn a_device_that_a_program_has_open_is_refused_with_its_name() {
     is_open_in(&part, &writer, "sleep");
     drop((writer, running));
     granted(&part);
-    // And what reads the partition stands against the disk.
+    // And a reader of the partition blocks writing to the disk.
     let reader = Running::reader(&part);
     is_open_in(&device.path, &reader, "sleep");
     drop(reader);

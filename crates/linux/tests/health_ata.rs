@@ -342,7 +342,7 @@ proptest! {
         let noise: Sector = bytes.try_into().unwrap();
         let seal = |sector| if is_sealed { sealed(sector) } else { sector };
         let mut identity = noise;
-        // So that what stands behind these bits is reached.
+        // So that the code behind these bits is reached.
         identity[2 * 82] |= 1;
         identity[2 * 85] |= 1;
         identity[2 * 84] |= 0x20;

@@ -126,7 +126,7 @@ fn an_ata_command_travels_inside_of_a_scsi_one() {
     let none = asked("scsi 02 transferred 0 sense 70 00 05 00 00 00 00 0a 00 00 00 00 20 00");
     assert!(matches!(none.unwrap_err(), CommandError::Scsi { .. }));
 
-    // Half a sector is no identification.
+    // Half a sector is not an identification.
     let identify = "85 08 0e 00 00 00 01 00 00 00 00 00 00 00 ec 00";
     let half = format!("> scsi {identify} in 512\n< scsi 00 transferred 256 sense none\n");
     let error = play(&half).ata(&AtaCommand::identify(), Data::In(&mut [0; 512])).unwrap_err();
@@ -209,7 +209,7 @@ fn a_bad_recording_is_refused_with_its_line() {
 }
 
 proptest! {
-    // Whatever stands in a file, reading it ends, with no more memory than it is long.
+    // Reading any file ends, with no more memory than the file is long.
     #[test]
     fn no_text_makes_a_panic(lines in proptest::collection::vec(
         concat!(

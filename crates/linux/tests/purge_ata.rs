@@ -118,8 +118,8 @@ fn a_security_erase_leaves_no_password() {
     }
 }
 
-/// A drive that fails half-way is locked with a password that its owner never chose: it is opened again, and where that
-/// does not go the owner is told the word.
+/// A drive that fails half-way is locked with a password that its owner never chose: drivescope unlocks it, and where
+/// that fails reports the password.
 #[test]
 fn a_failed_erase_takes_the_password_away_or_tells_it() {
     let (ended, state) = erased(State { fails: true, ..State::default() }, true);

@@ -1,5 +1,5 @@
-//! Format and Sanitize, held against traces of commands. The traces are made up by the specification: no drive at hand
-//! could sanitize.
+//! Format and Sanitize, compared with traces of commands. The traces are made up from the specification: no drive at
+//! hand could sanitize.
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 use crate::common;
@@ -78,7 +78,7 @@ fn format_asks_for_the_erase_that_was_wanted_and_tells_the_answer() {
     assert!(sanitizing.next.contains("wait for it"), "{}", sanitizing.next);
 }
 
-/// A drive that takes long: whoever does not wait is told that it goes on, and never that it is done.
+/// A drive that takes long: without a wait the format is reported as running, and never as done.
 #[test]
 fn a_format_that_is_not_waited_for_is_running() {
     let (release, held) = std::sync::mpsc::channel::<()>();
@@ -108,7 +108,7 @@ fn log(bytes: &str) -> String {
     )
 }
 
-/// Sanitizes by the trace; `pauses` is how often nobody loses patience.
+/// Sanitizes by the trace; `pauses` is the number of pauses before the user cancels.
 fn sanitized(action: Sanitizing, exchanges: &str, pauses: usize) -> (Ended, Vec<f64>) {
     let (cancel, mut shares, mut left) = (AtomicBool::new(false), Vec::new(), pauses);
     let mut told = |share: f64| shares.push(share);
@@ -173,7 +173,7 @@ fn silences_are_borne_and_not_for_ever() {
     assert!(ended.words.contains("does not say how far"), "{}", ended.words);
 }
 
-/// Namespaces that are allocated and attached to nobody are reached by a sanitize all the same.
+/// Namespaces that are allocated but not attached are reached by a sanitize all the same.
 #[test]
 fn all_namespaces_are_listed_those_that_are_not_attached_too() {
     let page = |from: u32, count: u32| {

@@ -17,7 +17,7 @@ use drivescope_linux::scratch::{self, ScratchError, ScratchFile};
 use drivescope_linux::signals;
 use drivescope_linux::sysfs::Roots;
 
-/// Content that tells where it belongs.
+/// Content that depends on its offset.
 struct Numbers;
 
 impl Payload for Numbers {

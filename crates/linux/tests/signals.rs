@@ -133,8 +133,8 @@ fn names(dir: &Path) -> Vec<String> {
     names.collect()
 }
 
-// Breaks when some signal ends the process on the spot, so that its files stay or nobody learns what ended it; or when one
-// does not end a process that waits for a file or a person.
+// Breaks when some signal ends the process on the spot, so that its files stay or the signal is not reported; or when
+// one does not end a process that waits for a file or a person.
 #[test]
 fn each_signal_ends_a_process_that_waits_and_leaves_nothing() {
     for signal in ENDING {

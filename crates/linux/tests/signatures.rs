@@ -35,8 +35,8 @@ fn with(parts: &[Part]) -> Vec<u8> {
     image
 }
 
-/// A missed signature is a filesystem overwritten. Offsets stand here a second time, by hand, from
-/// the formats' own descriptions, so that a slip in the table does not test itself.
+/// A missed signature means an overwritten filesystem. Offsets are repeated here, by hand, from the
+/// formats' own descriptions, so that a slip in the table does not test itself.
 #[test]
 fn each_signature_is_found_where_its_format_puts_it() {
     let luks2_second: &[u8] = b"SKUL\xba\xbe";
@@ -122,7 +122,7 @@ fn nothing_is_found_in_zeros_and_in_noise() {
     }
 }
 
-/// The end of a boot sector alone is no partition table, nor is it within a FAT volume.
+/// The end of a boot sector alone is not a partition table, nor is it within a FAT volume.
 #[test]
 fn a_boot_sector_is_not_a_table() {
     assert!(kinds(&with(&[(510, b"\x55\xaa")])).is_empty());
@@ -143,7 +143,7 @@ fn several_signatures_are_all_told() {
     assert_eq!(kinds(&image), ["gpt", "md", "xfs"]);
 }
 
-/// Offsets beyond the end, and lengths of zero, are no reason to fail.
+/// Offsets beyond the end, and lengths of zero, are not a reason to fail.
 #[test]
 fn small_devices_are_probed_without_reading_beyond_their_end() {
     for size in [0, 1, 511, 512, 513, 4096, 65_536, 131_071, 262_144, 1_048_577] {

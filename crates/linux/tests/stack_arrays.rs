@@ -91,7 +91,7 @@ fn btrfs_tells_its_profiles() {
     assert_eq!(btrfs.below, [2, 3]);
 }
 
-/// If the cache of bcache were not told from the drive behind it, its speed would be sold as that drive's.
+/// If bcache's cache were not distinguished from the drive behind it, its speed would be reported as that drive's.
 #[test]
 fn bcache_tells_the_cache_from_the_drive_behind_it() {
     let machine = Machine::new();

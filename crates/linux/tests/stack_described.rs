@@ -129,8 +129,8 @@ fn nvme_multipath_has_the_namespace_as_leaf_and_hides_its_paths() {
     assert_eq!(names, ["nvme0n1"]);
 }
 
-/// With several paths the namespace lies under its subsystem, and only the controllers tell that they
-/// are reached over a network: its server's memory must not pass for a local drive.
+/// With several paths the namespace lies under its subsystem, and only the controllers show that they are reached over
+/// a network: its server's memory must not pass for a local drive.
 #[test]
 fn nvme_multipath_over_a_network_is_another_machine() {
     for (transports, medium) in [

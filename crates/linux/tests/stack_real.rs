@@ -60,7 +60,7 @@ fn a_loop_device_named_itself_is_the_first_layer() {
     assert_eq!(stack.layers[1].kind, "file");
 }
 
-/// tmpfs takes O_DIRECT since Linux 6.6: only its leaf tells that it is memory.
+/// tmpfs takes O_DIRECT since Linux 6.6: only its leaf shows that it is memory.
 #[test]
 fn memory_is_memory_however_it_is_dressed() {
     if !has_means(&["losetup", "mkfs.ext4"]) {

@@ -66,7 +66,7 @@ fn issue(path: &Path, ios: &[(u64, usize, bool)]) {
     }
 }
 
-/// So many I/Os of mixed sizes at places that are spread over `span`.
+/// `count` I/Os of mixed sizes at places that are spread over `span`.
 fn mixed(count: u64, span: u64) -> Vec<(u64, usize, bool)> {
     let sizes = [4096, 8192, 65536, 131_072];
     let one = |n: u64| {
@@ -89,7 +89,7 @@ fn told(events: &[&TraceEvent]) -> Vec<(u64, usize, bool)> {
     events.iter().map(one).collect()
 }
 
-// Breaks when an event is lost, told twice, or told with another address, length or direction than was issued.
+// Breaks when an event is lost, recorded twice, or recorded with another address, length or direction than issued.
 #[test]
 fn all_that_is_issued_to_a_loop_device_is_recorded_once_and_as_it_was() {
     if !can_trace() {
@@ -115,7 +115,7 @@ fn all_that_is_issued_to_a_loop_device_is_recorded_once_and_as_it_was() {
     assert!(kept.events.iter().all(|event| event.error == 0));
 }
 
-// Breaks when a recording tells the times of another clock, no date, or no name of the task.
+// Breaks when a recording has the times of another clock, no date, or no name of the task.
 #[test]
 fn marks_dates_and_names_are_told() {
     if !can_trace() {
@@ -155,7 +155,7 @@ fn marks_dates_and_names_are_told() {
     assert!(kept.notes.contains(&named), "{named:?} is not among {:?}", kept.notes);
 }
 
-// Breaks when one recording takes events away from another, or is told those of another's device.
+// Breaks when one recording takes events away from another, or receives those of another's device.
 #[test]
 fn two_recordings_at_once_do_not_disturb_each_other() {
     if !can_trace() {
@@ -184,7 +184,7 @@ fn two_recordings_at_once_do_not_disturb_each_other() {
     }
 }
 
-// Breaks when the partition's I/Os are told with the disk's addresses, or with those of its neighbours among them.
+// Breaks when the partition's I/Os are recorded with the disk's addresses, or along with those of its neighbours.
 #[test]
 fn a_partition_is_told_in_its_own_addresses_and_its_disk_in_the_disks() {
     if !can_trace() || !has_means(&["addpart", "delpart"]) {

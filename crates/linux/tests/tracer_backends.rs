@@ -95,7 +95,7 @@ fn told(kept: &Collected, action: Action) -> Vec<(u64, u32, bool)> {
     events.map(|e| (e.sector, e.bytes, e.traits.has(Traits::WRITE))).collect()
 }
 
-// Breaks when this tracer tells less or something else than the tracepoints do, or is left on.
+// Breaks when this tracer records less or something else than the tracepoints do, or is left on.
 #[test]
 fn the_tracer_blk_tells_all_and_is_put_back() {
     if !can_trace() {
@@ -156,8 +156,8 @@ fn exercise(device: &Loop) {
     issue(&device.path, 50);
 }
 
-/// An event without what each tracer knows for itself: its time. The tracer `blk` tells an unplug by the scheduler
-/// from one by the task, the tracepoint does not; and it says of a flush without data that it reads.
+/// An event without its time, which each tracer takes for itself. The tracer `blk` distinguishes an unplug by the
+/// scheduler from one by the task, the tracepoint does not; and it says of a flush without data that it reads.
 fn alike(event: &TraceEvent) -> String {
     let TraceEvent { sector, bytes, device, pid, cpu, action, traits, error, extra, .. } = *event;
     let action = if action == Action::UnplugTimer { Action::Unplug } else { action };
@@ -171,7 +171,7 @@ fn alike(event: &TraceEvent) -> String {
         _ => traits.0 & !Traits::WRITE_ZEROES.0,
     };
     let sector = if is_flush { 0 } else { sector };
-    // A split's length is not told by the tracepoint.
+    // The tracepoint does not report a split's length.
     let bytes = if action == Action::Split { 0 } else { bytes };
     format!(
         "{action:?} {device} {sector}+{bytes} {traits:#x} by {pid} on {cpu}, {error}, {extra:?}"

@@ -113,8 +113,8 @@ fn in_a_child_records_until_it_is_killed() {
     }
 }
 
-// Breaks when the next run takes a living recorder's instance away, or leaves a dead one's, whose events would go on
-// costing time with nobody to read them.
+// Breaks when the next run takes a living recorder's instance away, or leaves a dead one's, whose events would still
+// cost time though no process reads them.
 #[test]
 fn the_next_run_removes_what_a_killed_one_has_left_and_nothing_else() {
     if !can_trace() {
@@ -129,7 +129,7 @@ fn the_next_run_removes_what_a_killed_one_has_left_and_nothing_else() {
     fs::create_dir(&stranger).unwrap();
     tracer::clean_up(&TracerRoots::default());
     assert!(left[0].exists(), "it lives");
-    // Commands of other tests clean up as well, and meanwhile leave it to whoever holds this lock.
+    // Commands of other tests clean up as well, but not while this test holds the lock.
     let cleaning = File::open(INSTANCES).unwrap();
     flock(&cleaning, FlockOperation::LockExclusive).unwrap();
     child.kill();
@@ -166,7 +166,7 @@ fn a_recording_that_is_stopped_or_dropped_leaves_nothing() {
     assert!(instances(std::process::id()).is_empty());
 }
 
-// Breaks when the machine's only tracer stays taken by the dead: nobody could use it until the next boot.
+// Breaks when the machine's only tracer stays taken by a dead process: it could not be used until the next boot.
 #[test]
 fn the_only_tracer_of_the_machine_is_freed_by_the_next_run() {
     if !can_trace() {

@@ -107,7 +107,7 @@ fn lost(kept: &Collected) -> u64 {
 #[test]
 fn at_a_hundred_thousand_events_a_second_nothing_vanishes() {
     let Some(zram) = zram() else { return };
-    // How fast the reads are is this machine's affair and that of whoever else uses it: tried again, and told.
+    // The speed of the reads depends on this machine and its other users: tried three times at most, and printed.
     for _ in 0..3 {
         let (took, kept, recorded) = record(&zram, None);
         let rate = EVENTS as f64 / took.as_secs_f64();

@@ -1,4 +1,4 @@
-//! *Unhindered* on real targets: what the tester limits is told from what the drive does.
+//! *Unhindered* on real targets: limits of the tester are distinguished from those of the drive.
 //!
 //! In a program of its own: what limits is measured, and must not be another test.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]

@@ -70,7 +70,7 @@ pub(crate) fn inside(node: &BlockNode, file: &File) -> io::Result<Vec<Use>> {
             uses.extend(unread.map(|why| Use::ContentUnknown { device, why }));
         }
         for signature in found {
-            // The kernel may not have read the table; then nothing else told of partitions.
+            // The kernel may not have read the table; then no other source reports partitions.
             let told = uses.iter().any(|seen| matches!(seen, Use::Partitioned { .. }));
             if signature.usage == Usage::Table && !told {
                 uses.push(Use::Partitioned { device: device.clone(), partitions: Vec::new() });

@@ -63,7 +63,7 @@ pub(crate) fn all(roots: &Roots) -> Vec<Export> {
     found
 }
 
-/// Directories that match the pattern, each with the names that stand for its first two stars.
+/// Directories that match the pattern, each with the names that its first two stars matched.
 fn matching(config: &Path, pattern: &[&str]) -> Vec<(String, PathBuf)> {
     let mut found = vec![(Vec::<String>::new(), config.to_owned())];
     for part in pattern {

@@ -157,7 +157,7 @@ pub(super) fn bus_of(node: &BlockNode) -> Bus {
         Some("mmc") => Bus::Mmc,
         Some("virtio") => Bus::Virtio,
         Some("xen") => Bus::Xen,
-        // Everything that speaks SCSI to the kernel looks alike from here; the way up tells.
+        // All that speaks SCSI to the kernel looks alike here; the parent directories differ.
         Some("scsi") => disk
             .ancestors()
             .find_map(|dir| match subsystem(&dir).as_deref() {

@@ -23,12 +23,12 @@ pub(super) fn links(node: &BlockNode) -> Vec<Link> {
     node.ancestors().filter_map(|dir| at(&dir)).collect()
 }
 
-/// The directories that tell of those links, for looking at them again.
+/// The directories that describe those links, for reading them again.
 pub(crate) fn places(node: &BlockNode) -> Vec<PathBuf> {
     node.ancestors().filter(|dir| at(dir).is_some()).collect()
 }
 
-/// The link that a directory of sysfs tells of.
+/// The link that a directory of sysfs describes.
 pub(crate) fn at(dir: &Path) -> Option<Link> {
     sata(dir).or_else(|| usb(dir)).or_else(|| pcie(dir))
 }
@@ -47,8 +47,8 @@ fn sata(dir: &Path) -> Option<Link> {
     Some(Link { kind: "sata", bytes_per_s: (gbps * 1e8) as u64, speed })
 }
 
-/// A USB device tells its speed in Mb/s. Up to 5 Gb/s the line is coded 8b/10b (or bit-stuffed, which
-/// costs less), from 10 Gb/s on 128b/132b.
+/// A USB device reports its speed in Mb/s. Up to 5 Gb/s the line is coded 8b/10b (or bit-stuffed,
+/// which costs less), from 10 Gb/s on 128b/132b.
 fn usb(dir: &Path) -> Option<Link> {
     let mbps: f64 = read_text(&dir.join("speed"))?.parse().ok()?;
     if !dir.join("busnum").exists() {
@@ -63,8 +63,8 @@ fn usb(dir: &Path) -> Option<Link> {
     Some(Link { kind: "usb", speed: format!("{mbps} Mb/s"), bytes_per_s })
 }
 
-/// A PCIe function tells its transfer rate a lane and its width. Generations 1 and 2 are coded 8b/10b,
-/// 3 to 5 are coded 128b/130b; generation 6 packs 236 of 256 bytes.
+/// A PCIe function reports its transfer rate per lane and its width. Generations 1 and 2 are coded
+/// 8b/10b, 3 to 5 are coded 128b/130b; generation 6 packs 236 of 256 bytes.
 fn pcie(dir: &Path) -> Option<Link> {
     let rate = read_text(&dir.join("current_link_speed"))?;
     let width: u64 = read_text(&dir.join("current_link_width"))?.parse().ok()?;

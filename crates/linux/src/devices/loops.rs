@@ -1,7 +1,7 @@
 //! Loop devices, and what each of them lies on.
 //!
-//! A loop device claims nothing of what it lies on: neither a holder in sysfs nor an exclusive open
-//! tells of it, whether that is a file or a block device.
+//! A loop device does not claim the file or block device that it lies on: neither a holder in sysfs nor an exclusive
+//! open shows it.
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -19,8 +19,8 @@ use crate::sysfs::{BlockNode, DevNo, Roots};
 pub(crate) struct Backing {
     /// The loop device's kernel name.
     pub by: String,
-    /// The path as the kernel tells it to us: of the time when it was attached, and possibly of
-    /// another mount namespace.
+    /// The path as the kernel reports it to us: as it was when the device was attached, and possibly in another mount
+    /// namespace.
     path: PathBuf,
     /// `st_dev` and `st_ino` of it.
     inode: Option<(u64, u64)>,

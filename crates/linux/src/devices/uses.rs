@@ -259,8 +259,8 @@ pub struct InUse {
 }
 
 impl InUse {
-    /// Reads what is mounted, in every mount namespace that can be seen, what is swapped to, and what
-    /// loop devices lie on. What cannot be read stands against writing to anything.
+    /// Reads what is mounted, in every mount namespace that can be seen, what is swapped to, and what loop devices lie
+    /// on. A source that cannot be read is a reason against writing to anything.
     pub fn now(roots: &Roots) -> InUse {
         let mut unseen = Vec::new();
         let mounts = known(mounts::all_namespaces(roots), "mounted", &mut unseen);
@@ -331,7 +331,7 @@ impl InUse {
             by: holder.name().to_owned(),
             what: what_holds(holder),
         }));
-        // Neither a holder in sysfs nor a claim tells of these.
+        // Neither a holder in sysfs nor a claim shows these.
         uses.extend(self.loops.iter().filter(|backing| backing.is_node(node)).map(|backing| {
             Use::Held { device: device(), by: backing.by.clone(), what: "a loop device".to_owned() }
         }));
@@ -351,8 +351,8 @@ impl InUse {
         uses
     }
 
-    /// Everything that stands against writing to a device and can be seen without opening it: uses
-    /// of itself, of its partitions, and, for a partition, of the disk that holds it as a whole.
+    /// All reasons against writing to a device that can be seen without opening it: uses of itself, of its partitions,
+    /// and, for a partition, of the disk that holds it as a whole.
     pub fn of(&self, roots: &Roots, node: &BlockNode) -> Vec<Use> {
         let mut uses = self.of_node(roots, node);
         let found = node.number().and_then(|number| BlockNode::by_number(roots, number));

@@ -75,7 +75,7 @@ fn nothing() -> io::Result<File> {
     if is_nothing(&file.metadata()?) { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
 }
 
-/// The number alone does not tell: the block device with the same one is a disk in memory.
+/// The number alone is not enough: the block device with the same one is a disk in memory.
 fn is_nothing(of: &Metadata) -> bool {
     let number = (major(of.rdev()), minor(of.rdev()));
     of.file_type().is_char_device() && number == NOTHING_NUMBER
@@ -140,8 +140,8 @@ impl Target for Calibration {
 /// One submitter of a [`Calibration`].
 pub struct CalibrationDrive<'a>(Through<'a>);
 
-/// Told apart once a call, that is, once a batch: far below what can be measured, and one type for the
-/// caller instead of four.
+/// Distinguished once a call, that is, once a batch: far below what can be measured, and one type for
+/// the caller instead of four.
 #[expect(clippy::large_enum_variant, reason = "one a submitter, and read at each call")]
 enum Through<'a> {
     Uring(Granted<UringDrive<'a>>),

@@ -1,7 +1,7 @@
 //! The clock of all real drives: `CLOCK_MONOTONIC`.
 //!
-//! Not `CLOCK_MONOTONIC_RAW`: the kernel's timeouts run on the monotonic clock, and a deadline must
-//! be told in the clock that it was computed in.
+//! Not `CLOCK_MONOTONIC_RAW`: the kernel's timeouts run on the monotonic clock, and a deadline must be
+//! given in the clock that it was computed in.
 //!
 //! Rejected: reading the processor's counter ourselves, as fio does. It takes some 10 ns where the kernel's
 //! clock takes 24, of which each I/O at depth 1 pays two; but whether the counter may be trusted, and at
@@ -29,7 +29,7 @@ pub(crate) fn timespec(span: Nanos) -> Timespec {
     Timespec { tv_sec: (span.0 / NANOS_PER_S) as i64, tv_nsec: (span.0 % NANOS_PER_S) as _ }
 }
 
-/// Sleeps until `until`, or until a signal arrives: whoever waits decides then whether to go on.
+/// Sleeps until `until`, or until a signal arrives: the caller decides then whether to continue.
 pub(crate) fn sleep_until(until: Time) {
     if now() < until {
         let _ = clock_nanosleep_absolute(ClockId::Monotonic, &timespec(Nanos(until.0)));

@@ -58,7 +58,7 @@ fn delay_in(told: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    // Zero would say that nobody waited, and prove what nobody looked at.
+    // Zero would report that nothing waited, and prove what was not measured.
     #[test]
     fn what_is_not_counted_is_not_zero() {
         assert_eq!(delay_in("12345 678 9\n"), Some(678));

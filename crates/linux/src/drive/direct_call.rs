@@ -9,7 +9,7 @@ use super::engine::negative_errno;
 use super::{clock, sys};
 use crate::target::Opened;
 
-/// How `target` is told that a range of it may be forgotten.
+/// Discards a range: by `BLKDISCARD` on a block device, by punching a hole in a file.
 fn discard(target: &Opened, fd: BorrowedFd<'_>, request: &Request) -> std::io::Result<()> {
     if target.is_block_device() {
         sys::ioctl::discard(fd, request.offset, request.len)

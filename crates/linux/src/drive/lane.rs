@@ -248,7 +248,7 @@ mod tests {
 
     use super::*;
 
-    /// Tells which parts were asked for, and writes where they belong.
+    /// Records the parts that were asked for, and fills each with content that depends on its offset.
     struct Spy(Arc<Mutex<Vec<(u64, usize)>>>);
 
     impl Payload for Spy {

@@ -13,8 +13,8 @@ use super::{clock, direct_call};
 use crate::target::{EngineKind, Opened};
 
 /// Synchronous calls. A depth above 1 only queues in front of the one request that is served, and the
-/// drive stands idle while the content of the next write is made: the thread that would make it is in
-/// the call.
+/// drive is idle while the content of the next write is made: the thread that would make it is in the
+/// call.
 #[derive(Clone, Copy, Debug)]
 pub struct Psync;
 

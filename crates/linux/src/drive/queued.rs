@@ -78,10 +78,10 @@ impl<'a, Q: Queue> Queued<'a, Q> {
         }
     }
 
-    /// As [`block::Drive::wait_until`]. One turn of the queue hands over and waits; while a foreseen write
-    /// is to be made there are two, or what is outstanding would be waited for with nothing done. Awake, the queue is
-    /// only entered when there is something to be handed over or given back. A signal
-    /// ends the wait early, and what the kernel does in its place (`TIF_NOTIFY_SIGNAL`) cannot be told from one.
+    /// As [`block::Drive::wait_until`]. One turn of the queue submits and waits; while the content of a foreseen
+    /// write is to be made there are two, so that the thread does not wait idly. While it spins, it enters the queue
+    /// only to submit or to reap something. A signal ends the wait early; so does work that the kernel does in its
+    /// place (`TIF_NOTIFY_SIGNAL`) and that cannot be distinguished from one.
     #[inline]
     pub fn wait_until(
         &mut self,

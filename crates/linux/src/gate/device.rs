@@ -26,7 +26,7 @@ pub(super) fn find(
         return Err(not_in_sysfs(roots, target, number, request));
     };
     let mut uses = InUse::now(roots).of(roots, &node);
-    // Opened for writing only when nobody uses it: closing such a descriptor makes udev look again.
+    // Opened for writing only when it is not in use: closing such a descriptor makes udev look again.
     let is_free = !uses.iter().any(Use::is_final);
     let file = match opening::device(real, meta, is_free.then_some(mode)) {
         Ok(file) => Some(file),

@@ -110,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// Another descriptor of the same opening is nobody else.
+    /// Another descriptor of the same opening does not count as another user.
     #[test]
     fn whoever_else_has_a_file_open_is_known_and_nobody_else() {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();
@@ -130,7 +130,7 @@ mod tests {
         }
     }
 
-    /// The kernel signals whoever has a lease on what is opened: were that `SIGIO`, it would end the process.
+    /// The kernel signals the holder of a lease when the file is opened: were that `SIGIO`, it would end the process.
     #[test]
     fn opening_a_file_that_is_looked_at_ends_nobody() {
         let dir = tempfile::tempdir_in("/var/tmp").unwrap();

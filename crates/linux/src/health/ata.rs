@@ -30,7 +30,7 @@ const STATISTICS_LOG: u8 = 0x04;
 /// Hours that no drive has been on: above it the attribute counts something shorter.
 const HOURS_MAX: u64 = 300_000;
 
-/// Reads what an ATA drive tells of itself. A drive that rests is asked nothing but who it is, unless `may_wake`.
+/// Reads what an ATA drive reports about itself. A drive in standby is only identified, unless `may_wake`.
 pub(super) fn read<C: Commands + ?Sized>(commands: &mut C, device: &str, may_wake: bool) -> Health {
     let mut health = Health::of(device);
     let mut detail = AtaDetail::default();
@@ -106,7 +106,7 @@ fn log_page<C: Commands + ?Sized>(
     sector(commands, &command)
 }
 
-/// Pages of the device statistics that are known here; others are the vendor's, or tell nothing of health.
+/// Pages of the device statistics that are known here; others are the vendor's, or say nothing about health.
 const STATISTICS_PAGES: [u8; 6] = [1, 3, 4, 5, 6, 7];
 
 fn read_statistics<C: Commands + ?Sized>(
@@ -172,7 +172,7 @@ fn fill(health: &mut Health, detail: &mut AtaDetail, identity: &AtaIdentity) {
         let found = detail.attributes.iter().find(|attribute| attribute.id == id);
         found.map(|attribute| attribute.raw & 0xffff_ffff)
     };
-    // The lowest byte is the temperature now; lowest and highest stand behind it in some drives.
+    // The lowest byte is the current temperature; in some drives the lowest and highest follow it.
     let warmth = |id: u8| raw(id).map(|raw| i32::from((raw & 0xff) as u8 as i8));
     health.temperature_c = degrees(0x08).or_else(|| warmth(194)).or_else(|| warmth(190));
     health.temperature_highest_c = degrees(0x20);

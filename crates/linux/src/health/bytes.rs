@@ -57,7 +57,7 @@ pub(super) fn text(field: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    // Were a count that does not fit cut instead of stopped, a full counter would be told as a small one.
+    // If a count that does not fit were cut instead of saturated, a full counter would be reported as a small one.
     #[test]
     fn numbers_stop_at_their_greatest() {
         let mut long = [0xff; 16];

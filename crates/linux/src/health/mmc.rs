@@ -32,7 +32,7 @@ pub(super) fn read(node: &BlockNode) -> Health {
     health.serial = attr("serial");
     health.firmware = attr("fwrev");
     health.capacity_bytes = Some(node.size()).filter(|size| size.0 > 0);
-    // The upper end of the tenth that the worse area is in: it is at most that, and "at least" is never told.
+    // The upper end of the tenth that the worse area is in: an upper bound; a lower one is never reported.
     health.life_used_percent = life.map(|types| types.map(tenths).into_iter().max().unwrap_or(0));
     health.says_good = pre_eol.map(|told| told != PreEol::Urgent);
     health.detail = Detail::Mmc(MmcDetail {
@@ -52,7 +52,7 @@ pub(super) fn read(node: &BlockNode) -> Health {
     health.complete(why)
 }
 
-/// 11 stands for all above 100%.
+/// 11 means more than 100%.
 fn tenths(told: u8) -> u32 {
     u32::from(told.min(11)) * 10
 }

@@ -166,7 +166,7 @@ impl Subject {
         self.supplement(health, may_read)
     }
 
-    /// Adds what the kernel knows and the drive was not asked, or did not tell.
+    /// Adds what the kernel knows and the drive was not asked for, or did not report.
     fn supplement(&self, mut health: Health, may_read_sensor: bool) -> Health {
         let Identity { model, serial, firmware, size_bytes, .. } = &self.identity;
         health.model = health.model.or_else(|| model.clone());

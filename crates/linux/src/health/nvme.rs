@@ -25,10 +25,10 @@ pub(super) const LOG_BYTES: usize = 512;
 /// Bytes of the log of supported pages.
 const SUPPORTED_BYTES: usize = 1024;
 
-/// Reads what an NVMe drive tells of itself and of its namespace `nsid`.
+/// Reads what an NVMe drive reports about itself and about its namespace `nsid`.
 ///
-/// Nothing that is asked changes anything: the logs are asked with "retain asynchronous event" where the drive knows
-/// it, and no page is asked that the drive may not have, since many drives count a refused command as an error.
+/// No request changes anything: logs are read with "retain asynchronous event" where the drive knows it, and pages
+/// that the drive may not have are not read, since many drives count a refused command as an error.
 pub(super) fn read<C: Commands + ?Sized>(
     commands: &mut C,
     device: &str,
@@ -61,7 +61,7 @@ pub(super) fn read<C: Commands + ?Sized>(
 /// Version from which a log can be asked for without that counting as having seen it.
 const RETAINS_FROM: [u16; 3] = [1, 3, 0];
 
-/// Version from which a drive tells which logs it has.
+/// Version from which a drive reports which logs it has.
 const TELLS_LOGS_FROM: [u16; 3] = [2, 0, 0];
 
 fn page<C: Commands + ?Sized, const N: usize>(
@@ -138,7 +138,7 @@ pub(super) fn ocp_log<C: Commands + ?Sized>(
     }
 }
 
-/// OCP's log; `None` when page C0h is something else, as its GUID tells.
+/// OCP's log; `None` when page C0h is something else, as its GUID shows.
 pub(super) fn ocp_page<C: Commands + ?Sized>(
     commands: &mut C,
     controller: &NvmeController,
@@ -210,7 +210,7 @@ pub(super) fn units(count: u64) -> Option<Bytes> {
     count.checked_mul(DATA_UNIT_BYTES).map(Bytes)
 }
 
-/// Reasons that are better than "it does not tell".
+/// Adds reasons that say more than "not reported".
 fn explain(health: &mut Health, detail: &NvmeDetail) {
     let mut why = |name: &str, reason: &str| {
         health.missing.insert(name.to_owned(), reason.to_owned());

@@ -14,7 +14,7 @@ const PAGE_BYTES: u16 = 1024;
 /// Peripheral device types that are disks: direct access, and host managed zoned.
 const DISKS: [u8; 2] = [0x00, 0x14];
 
-/// Reads what a SCSI drive tells of itself. A drive that rests is asked nothing but who it is, unless `may_wake`.
+/// Reads what a SCSI drive reports about itself. A drive that rests is only identified, unless `may_wake`.
 pub(super) fn read<C: Commands + ?Sized>(commands: &mut C, device: &str, may_wake: bool) -> Health {
     let mut health = Health::of(device);
     let mut detail = ScsiDetail::default();
@@ -150,7 +150,7 @@ fn pages<C: Commands + ?Sized>(
 /// Stores the values of a log page in `health` and `detail`.
 fn take(page: u8, body: &[u8], health: &mut Health, detail: &mut ScsiDetail) {
     let find = |code: u16| parameters(body).find(|(of, _)| *of == code).map(|(_, value)| value);
-    // 255 stands for "not told".
+    // 255 means "not reported".
     let degrees = |value: &[u8], at: usize| {
         value.get(at).filter(|told| **told != 0xff).map(|told| i32::from(*told))
     };

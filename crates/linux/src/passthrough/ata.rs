@@ -98,7 +98,7 @@ impl AtaCommand {
         let [feature_high, feature_low] = self.feature.to_be_bytes();
         let [count_high, count_low] = self.count.to_be_bytes();
         let lba = self.lba.to_le_bytes();
-        // Of a 28-bit command the upper fields are not sent, and LBA 27:24 stand in the device field.
+        // The upper fields of a 28-bit command are not sent, and its LBA 27:24 are in the device field.
         let (high, device) = if self.extended {
             ([feature_high, count_high, lba[3], lba[4], lba[5]], self.device)
         } else {

@@ -19,7 +19,7 @@ impl Device {
     /// Opens a device to ask it for something: for reading, since closing a descriptor that could write makes udev
     /// look at the whole device again, and without waiting for a medium.
     ///
-    /// The kernel resumes a device that it has suspended when it is opened. Whoever must not wake it looks at
+    /// The kernel resumes a suspended device when it is opened. A caller that must not wake it reads
     /// `power/runtime_status` before.
     ///
     /// # Errors

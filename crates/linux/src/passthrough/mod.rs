@@ -6,7 +6,7 @@
 //! such a recording. So whatever is built upon it is tested without the hardware, and a recording that somebody
 //! sends is as good as the drive.
 //!
-//! Nothing here judges whether a command is harmless. Whoever sends one that changes anything holds the safety
+//! Nothing here judges whether a command is harmless. Code that sends one that changes anything holds the safety
 //! gate's permit first, and sends it through the permit's own file ([`Device::from_file`]).
 
 pub mod ata;
@@ -82,7 +82,7 @@ pub trait Commands: Send {
     fn scsi(&mut self, command: &ScsiCommand, data: Data<'_>) -> Result<ScsiAnswer, CommandError>;
 
     /// Sends an ATA command inside of a SCSI one (SAT, ATA PASS-THROUGH (16)) and waits for its end. The answer is
-    /// what stands in the drive's registers afterwards; all zero after one that carried data.
+    /// the content of the drive's registers afterwards; all zero after one that carried data.
     ///
     /// # Errors
     /// [`CommandError::Ata`] when the drive has set the error bit or the fault bit; those of [`Commands::scsi`];

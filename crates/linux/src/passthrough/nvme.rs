@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{CommandError, Commands, Data};
 
-/// Namespace identifier that stands for all namespaces, and for the drive as a whole where a log is asked for.
+/// Namespace identifier that means all namespaces, and the drive as a whole where a log is requested.
 pub const ALL_NAMESPACES: u32 = 0xffff_ffff;
 
 /// Long enough for whatever answers from the drive's memory.
@@ -78,15 +78,15 @@ pub struct LogPage {
     pub nsid: u32,
     /// Log specific identifier, such as an endurance group's; 0 where there is none.
     pub specific: u16,
-    /// Ask that asking does not count as having seen what the log tells of. From NVMe 1.3 on; a drive before it
-    /// may refuse the command.
+    /// Retain the event that the log reports: reading does not count as having seen it. From NVMe 1.3 on; an older
+    /// drive may refuse the command.
     pub retain_events: bool,
 }
 
 /// Fills `page` from a log page's beginning.
 ///
 /// # Errors
-/// Those of [`Commands::nvme_admin`]; [`CommandError::Answer`] for a length that is no whole count of dwords.
+/// Those of [`Commands::nvme_admin`]; [`CommandError::Answer`] for a length of zero or of a partial dword.
 pub fn log_page<C: Commands + ?Sized>(
     commands: &mut C,
     log: LogPage,
@@ -271,7 +271,7 @@ fn of_path(code: u8) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    // Were the fields taken from other bits, a refused Format would be told as a broken drive.
+    // If the fields were taken from other bits, a refused Format would be reported as a broken drive.
     #[test]
     fn a_status_is_told_in_words_with_type_and_code() {
         let refused = NvmeStatus(0x4000 | 0x10a);
@@ -292,7 +292,7 @@ mod tests {
             |opcode| NvmeCommand { name: "", opcode, nsid: 0, cdw10_to_15: [0; 6], timeout_ms: 0 };
         assert!(of(0x06).carries(&Data::In(&mut [0])) && !of(0x06).carries(&Data::Out(&[0])));
         assert!(of(0x81).carries(&Data::Out(&[0])) && !of(0x81).carries(&Data::In(&mut [0])));
-        // Format carries nothing: the kernel would map memory that the drive is never told of.
+        // Format carries nothing: the kernel would map memory that the drive does not know of.
         assert!(of(0x80).carries(&Data::None) && !of(0x80).carries(&Data::In(&mut [0])));
     }
 }

@@ -107,7 +107,7 @@ pub fn log_sense(page: u8, bytes: u16) -> ScsiCommand {
     }
 }
 
-/// REQUEST SENSE, which tells of the state of power and wakes nothing.
+/// REQUEST SENSE, which reports the state of power and wakes nothing.
 pub fn request_sense() -> ScsiCommand {
     ScsiCommand { name: "REQUEST SENSE", cdb: vec![0x03, 0, 0, 0, 252, 0], timeout_ms: SHORT_MS }
 }
@@ -130,7 +130,7 @@ impl Sense {
     /// anything else.
     pub fn parse(bytes: &[u8]) -> Option<Sense> {
         let at = |place: usize| bytes.get(place).copied();
-        // Shorter sense data than would hold the code has none: zero means that nothing more is told.
+        // Sense data that is too short for the code has none: zero means "no more information".
         let or_zero = |place: usize| at(place).unwrap_or(0);
         let (key, asc, ascq) = match at(0)? & 0x7f {
             0x70 | 0x71 => (at(2)?, or_zero(12), or_zero(13)),
@@ -206,7 +206,7 @@ impl fmt::Display for Sense {
     }
 }
 
-/// The codes that drives give to the commands of this crate, and those that tell what state a drive is in.
+/// The codes that drives return for the commands of this crate, and those that report a drive's state.
 fn code_words(asc: u8, ascq: u8) -> Option<&'static str> {
     Some(match (asc, ascq) {
         (0x00, 0x1d) => "ATA pass-through information available",

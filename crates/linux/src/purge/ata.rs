@@ -1,8 +1,8 @@
 //! Erasing an ATA drive: SANITIZE DEVICE and the Security feature set (ACS-4, 4.17 and 4.18, 7.37 to 7.41).
 //!
-//! Security erase needs a password, which the drive takes away when it has erased itself. It is a fixed word that is
-//! told to the user, and of the lower level: should the power fail in between, the drive comes back locked, and whoever
-//! knows the word opens it.
+//! Security erase needs a password, which the drive removes once it has erased itself. It is a fixed word, which
+//! drivescope prints where it may remain set, and of the lower level: should the power fail in between, the drive comes
+//! back locked, and anyone who knows the word can unlock it.
 
 use std::fmt;
 use std::time::Duration;
@@ -51,7 +51,7 @@ impl AtaWay {
     /// The best that the drive can do now.
     ///
     /// # Errors
-    /// What is in the way, and what to do about it.
+    /// The obstacle, and what to do about it.
     pub fn best(can: &AtaCapabilities) -> Result<AtaWay, String> {
         let AtaCapabilities { security, sanitize, .. } = can;
         if sanitize.can_block {

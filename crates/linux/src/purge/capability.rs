@@ -337,7 +337,8 @@ mod tests {
         assert_eq!(method(&facts, &["nvme0n2"]).0, Method::NvmeSanitize);
         facts.is_partition = true;
         assert_eq!(can(&facts), ["discard", "zero"]);
-        // An erase of all is no format of all: without secure erase this one is alone.
+        // That an erase reaches all namespaces does not mean that a format does: without secure erase it reaches only
+        // this one.
         facts.is_partition = false;
         let wishes = Wishes { secure_erase: SecureErase::None, sanitizing: None };
         let offered = capabilities(&facts, wishes);

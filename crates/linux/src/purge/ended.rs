@@ -16,7 +16,7 @@ pub enum Status {
     Failed,
     /// It was ended half-way, and nothing is under way any more.
     Stopped,
-    /// Nobody waits for it any more, and the drive is still at it.
+    /// drivescope no longer waits for it, and the drive is still at work.
     Running,
 }
 
@@ -47,7 +47,7 @@ impl Ended {
     }
 }
 
-/// How long somebody waits, who may stop it, and who is told how far it is.
+/// The time limit of a wait, the flag that cancels it, and the receiver of its progress.
 pub struct Patience<'a> {
     cancel: &'a AtomicBool,
     begun: Instant,
@@ -56,7 +56,7 @@ pub struct Patience<'a> {
 }
 
 impl<'a> Patience<'a> {
-    /// Waits until `cancel` is set, and no longer than `limit` from now on. `told` hears shares, 0 to 1.
+    /// Waits until `cancel` is set, at most `limit` from now on. `told` receives shares, 0 to 1.
     pub fn new(
         cancel: &'a AtomicBool,
         limit: Option<Nanos>,
@@ -66,7 +66,7 @@ impl<'a> Patience<'a> {
         Patience { cancel, begun: Instant::now(), limit, told }
     }
 
-    /// Tells how far it is.
+    /// Reports the progress.
     pub fn tell(&mut self, share: f64) {
         (self.told)(share.clamp(0.0, 1.0));
     }

@@ -39,7 +39,7 @@ pub enum Method {
     NvmeFormat,
     /// `BLKSECDISCARD`: an eMMC erases the blocks, and copies that it made of them, before it answers.
     SecureDiscard,
-    /// `BLKDISCARD` (TRIM, UNMAP, deallocate): the drive is told that nothing is worth keeping.
+    /// `BLKDISCARD` (TRIM, UNMAP, deallocate): declares that nothing on the drive is worth keeping.
     Discard,
     /// `BLKZEROOUT`: zeros everywhere, made by the drive or written.
     Zero,

@@ -85,7 +85,7 @@ mod tests {
         (dir, roots)
     }
 
-    // Somebody else's namespace that a command reaches and nobody names is lost without a word.
+    // A namespace that a command reaches and that is not found here is lost without a warning.
     #[test]
     fn namespaces_of_one_subsystem_are_found_wherever_they_are_known_from() {
         let (_dir, roots) = machine(&[
@@ -94,7 +94,7 @@ mod tests {
             // Of another controller of the same subsystem.
             ("nvme1n1/device/subsysnqn", "nqn.a\n"),
             ("nvme1n1/nsid", "2\n"),
-            // A path of a namespace with several is no namespace of its own.
+            // A path of a namespace with several paths is not a namespace of its own.
             ("nvme0c0n1/device/subsysnqn", "nqn.a\n"),
             ("nvme0c0n1/nsid", "1\n"),
             ("nvme0c0n1/hidden", "1\n"),

@@ -39,8 +39,8 @@ pub struct RangeFailure {
     pub source: io::Error,
 }
 
-/// Goes over a range slice by slice. `slice` does one, and `now` tells the time; the length of slices follows how long
-/// they take. Returns the bytes that were done.
+/// Processes a range slice by slice. `slice` does one, and `now` returns the time; the length of slices follows how
+/// long they take. Returns the bytes that were done.
 ///
 /// # Errors
 /// The first failure of a slice.
@@ -164,7 +164,7 @@ mod tests {
     }
 
     proptest! {
-        // A gap between slices would be told as purged, and a slice beyond the end fails the whole.
+        // A gap between slices would be reported as purged, and a slice beyond the end fails the whole.
         #[test]
         fn slices_cover_all_without_gaps(
             size in 1_u64..1 << 42, shift in 9_u32..24, ns_per_mib in 0_u64..100_000_000,

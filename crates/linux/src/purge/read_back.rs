@@ -114,7 +114,7 @@ pub enum Verdict {
     Proven,
     /// Something reads as it did before, or not as the method promises.
     Refuted,
-    /// It cannot be told.
+    /// It cannot be determined.
     Unprovable,
 }
 

@@ -79,7 +79,8 @@ pub enum SurveyError {
 /// Looks at a block device, and asks it what it can. `wishes` say which of several forms of a method is wanted.
 ///
 /// # Errors
-/// [`SurveyError`]. A drive that cannot be asked for want of rights is no error: its own methods are not offered then.
+/// [`SurveyError`]. A drive that cannot be asked for lack of permissions is not an error: its own methods are not
+/// offered then.
 pub fn survey(roots: &Roots, path: &Path, wishes: Wishes) -> Result<Surveyed, SurveyError> {
     let fail = |source| SurveyError::Io { path: path.to_owned(), source };
     let meta = std::fs::metadata(path).map_err(fail)?;

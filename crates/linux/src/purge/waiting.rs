@@ -1,4 +1,4 @@
-//! Waiting for a command that takes minutes or hours, and for whoever loses patience meanwhile.
+//! Waiting for a command that takes minutes or hours, with a way to give up meanwhile.
 
 use std::io;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use super::Patience;
 
-/// How often it is looked whether somebody wants an end.
+/// Interval at which the wait checks whether to give up.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The kernel's own limit for a command that erases a whole drive. When it is over the kernel resets the drive, in the
 /// middle of its work, so it lies beyond what any drive takes: losing patience ends the waiting, and never the work.
 pub(super) const KERNEL_LIMIT_MS: u32 = 7 * 24 * 3600 * 1000;
 
-/// Lets `work` go on in a thread of its own until it is done, or nobody waits for it any more (`None`). The thread then
-/// lives until the drive answers: the kernel does not give back a command that a drive has taken.
+/// Runs `work` in a thread of its own until it is done, or until the wait is given up (`None`). The thread then lives
+/// until the drive answers: the kernel does not give back a command that a drive has taken.
 pub(super) fn watched<R: Send + 'static>(
     patience: &mut Patience<'_>,
     work: impl FnOnce() -> R + Send + 'static,
 ) -> io::Result<Option<R>> {
     let (sender, receiver) = mpsc::channel();
     let send = move || {
-        // Nobody may be there to hear it.
+        // The receiver may be gone.
         let _ = sender.send(work());
     };
     thread::Builder::new().name("purge".to_owned()).spawn(send)?;
@@ -38,7 +38,7 @@ pub(super) fn watched<R: Send + 'static>(
     }
 }
 
-/// Lets `span` go by, or less when nobody waits any more.
+/// Sleeps for `span`, or less when the wait is given up.
 pub(super) fn pause(patience: &Patience<'_>, span: Duration) {
     let mut left = span;
     while left > Duration::ZERO && patience.is_over().is_none() {

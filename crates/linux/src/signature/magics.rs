@@ -111,7 +111,7 @@ const BCACHEFS: &[u8] = &[
 ];
 
 pub(super) const MAGICS: &[Magic] = &[
-    // Linux filesystems. The ext family is told apart by code, see `super::ext`.
+    // Linux filesystems. Code distinguishes those of the ext family, see `super::ext`.
     filesystem("xfs", 0, b"XFSB"),
     filesystem("btrfs", 0x1_0040, b"_BHRfS_M"),
     filesystem("bcachefs", 0x1018, BCACHEFS),
@@ -199,7 +199,7 @@ pub(super) const MAGICS: &[Magic] = &[
     encrypted("bitlocker", 3, b"-FVE-FS-"),
     encrypted("integrity", 0, b"integrt\0"),
     encrypted("verity", 0, b"verity\0\0"),
-    // Partition tables; the classic one is told by code, see `super::mbr`. GPT lies in the second
+    // Partition tables; code recognises the classic one, see `super::mbr`. GPT lies in the second
     // and in the last logical block, of 512 or of 4096 bytes.
     table("gpt", At::Start(512), b"EFI PART"),
     table("gpt", At::Start(4096), b"EFI PART"),

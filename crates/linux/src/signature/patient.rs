@@ -9,7 +9,7 @@ const PIECE: usize = 4096;
 /// Reads that may fail before what fails is no longer cut: each may take a card and the kernel seconds.
 const FAILURES_MAX: u32 = 16;
 
-/// Reads around bad blocks: zeros stand for what cannot be read, and its place is noted.
+/// Reads around bad blocks: replaces what cannot be read with zeros, and notes its place.
 pub(crate) struct Patient<'a> {
     read: &'a mut Read<'a>,
     failures: u32,

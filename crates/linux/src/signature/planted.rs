@@ -14,7 +14,7 @@ use super::{Usage, kinds, probe};
 
 /// Size of the scenario's drive.
 const SIZE: u64 = 8 << 20;
-/// Set to `overwrite`, the states in the scenario are written anew.
+/// When set to `overwrite`, the test writes the states in the scenario again.
 const RENEW: &str = "LAB_MATRIX";
 const SCENARIO: &str = "../../lab/scenarios/matrix-signatures.toml";
 const BEGIN: &str = "# States, made from the table of signatures.\n";
@@ -98,7 +98,7 @@ fn confirmed(planted: Planted) -> Planted {
     }
 }
 
-/// All of the table, and those that are told by code.
+/// All of the table, and those that code recognises.
 fn all() -> Vec<Planted> {
     let of_table = MAGICS.iter().map(|magic| {
         let at = magic.at.resolve(SIZE).expect("a place on the drive");

@@ -97,7 +97,8 @@ impl Table<'_, '_> {
         self.found.unread.get_or_insert(why);
     }
 
-    /// Takes a partition from `start` on, as far as the device goes. What is no part of the device, or all of it, is left out.
+    /// Adds a partition from `start` on, cut at the end of the device. One outside the device, or as long as the
+    /// device, is left out.
     fn add(&mut self, start: u64, length: u64) {
         let length = length.min(self.size.saturating_sub(start));
         let is_known = |slice: &Slice| (slice.start.0, slice.length.0) == (start, length);
@@ -293,7 +294,7 @@ mod tests {
         put(image, at + 12, &count.to_le_bytes());
     }
 
-    /// A partition that is missed is a filesystem overwritten that nobody named.
+    /// A missed partition means an overwritten filesystem that the user did not name.
     #[test]
     fn partitions_of_each_form_are_where_its_description_puts_them() {
         let two = [(2048, 4095), (4096, 6143)];

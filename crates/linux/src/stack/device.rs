@@ -170,7 +170,7 @@ pub(crate) fn medium_of(roots: &Roots, node: &BlockNode) -> (Medium, Option<&'st
 /// of its subsystem. `pcie`, `apple-nvme` and `loop` are of this machine; the others are a network.
 fn nvme_transports(node: &BlockNode) -> Vec<String> {
     let device = fs::canonicalize(node.dir().join("device")).ok();
-    // A namespace with several paths lies in the directory of its subsystem, whatever else is told.
+    // A namespace with several paths lies in the directory of its subsystem, with or without a link `device`.
     let homes = device.iter().map(PathBuf::as_path).chain(node.dir().parent());
     let mut dirs = Vec::new();
     for home in homes {
@@ -181,7 +181,7 @@ fn nvme_transports(node: &BlockNode) -> Vec<String> {
     dirs.iter().filter_map(|dir| crate::sysfs::read_text(&dir.join("transport"))).collect()
 }
 
-/// Model for people; SCSI tells the vendor apart, NVMe and MMC do not.
+/// Model for people; SCSI reports the vendor separately, NVMe and MMC do not.
 pub(crate) fn model_of(node: &BlockNode) -> Option<String> {
     let disk = node.disk();
     let model = disk.attr("device/model").or_else(|| {

@@ -14,7 +14,7 @@ use crate::zfs;
 /// Filesystems in this machine's memory.
 const IN_MEMORY: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs"];
 
-/// Filesystems on other machines. A FUSE subtype stands behind `fuse.`.
+/// Filesystems on other machines. A FUSE subtype follows `fuse.`.
 const REMOTE: [&str; 20] = [
     "nfs",
     "nfs4",

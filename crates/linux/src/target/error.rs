@@ -149,7 +149,7 @@ impl TargetError {
         }
     }
 
-    /// The error for a file that is no storage, whatever it looks like.
+    /// The error for a file that is not storage, whatever it looks like.
     pub(super) fn made_up(path: &str) -> TargetError {
         TargetError::NotStorage {
             path: path.to_owned(),

@@ -54,9 +54,8 @@ pub(super) fn check_type(name: &str, of: FileType) -> Result<DriveKind, TargetEr
     Err(TargetError::NotStorage { path: name.to_owned(), what })
 }
 
-/// Offset alignment for a file whose filesystem does not tell: its preferred block, which is the
-/// sector size on filesystems that are strict about it, within a page. ZFS and NFS prefer far larger
-/// blocks for speed and accept less.
+/// Offset alignment for a file whose filesystem does not report it: its preferred block, which is the sector size on
+/// filesystems that are strict about it, within a page. ZFS and NFS prefer far larger blocks for speed and accept less.
 fn assumed_align(preferred: u32, page: u32) -> u32 {
     let block = preferred.clamp(SECTOR, page.max(FALLBACK));
     if block.is_power_of_two() { block } else { FALLBACK }

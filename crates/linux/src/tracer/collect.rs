@@ -1,11 +1,11 @@
-//! A recording that is kept in memory, up to a bound: for whoever wants to know what reached a device while something
-//! else went on in this process.
+//! A recording that is kept in memory, up to a bound: for code that wants to know what reached a device while
+//! something else ran in this process.
 
 use block::trace::{TraceEvent, TraceNote, TraceSink};
 
 use super::{Options, Recorded, Subject, Tracer, TracerError};
 
-/// Keeps what it is told, up to so many events.
+/// Keeps the events and notes that it receives, up to a maximum count of each.
 #[derive(Clone, Debug)]
 pub struct Collector {
     kept: Collected,

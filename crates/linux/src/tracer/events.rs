@@ -15,14 +15,14 @@ use super::subject::Subjects;
 /// The number that an event has which names no device, until [`super::plugs`] has found it out. No device has it.
 pub(crate) const UNPLACED: DeviceNumber = DeviceNumber(u32::MAX);
 
-/// Names of tasks that are remembered at a time; beyond, they are told anew.
+/// Names of tasks that are remembered at a time; beyond, all are forgotten and reported again.
 const NAMES_MAX: usize = 1 << 16;
 
 /// Sector of an I/O that has none.
 const NOWHERE: u64 = u64::MAX;
 
-/// Tracepoints that are words of ours. `block_rq_error` says nothing that `block_rq_complete` does not,
-/// `block_io_start` and `block_io_done` are the same I/O once more, and `block_dirty_buffer` is no I/O.
+/// Tracepoints that map to an action. `block_rq_error` says nothing that `block_rq_complete` does not,
+/// `block_io_start` and `block_io_done` report the same I/O once more, and `block_dirty_buffer` is not an I/O.
 const EVENTS: [(&str, Action); 17] = [
     ("block_bio_queue", Action::Queue),
     ("block_bio_backmerge", Action::BackMerge),
@@ -169,7 +169,7 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    /// For pages of the form that `events/header_page` tells, with these tracepoints.
+    /// For pages of the form that `events/header_page` describes, with these tracepoints.
     ///
     /// # Errors
     /// A sentence that says what is missing.
@@ -182,7 +182,7 @@ impl Decoder {
         let page = Format::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let layout = PageLayout::of(&page)
             .ok_or_else(|| format!("{}: describes a page of an unknown form", path.display()))?;
-        // The number of the event stands first in every record, whatever the event.
+        // Every record begins with the number of its event, so any event's format will do.
         let path = events.join("block/block_bio_queue/format");
         let kind = Format::read(&path)
             .map_err(|error| format!("{}: {error}", path.display()))?
@@ -198,7 +198,7 @@ impl Decoder {
         })
     }
 
-    /// The same, which also knows the marks of `trace_marker`, laid out as `format` tells.
+    /// The same, which also knows the marks of `trace_marker`, laid out as `format` describes.
     pub(crate) fn with_marks(mut self, format: &Format) -> Decoder {
         self.print = format.id.zip(format.field("buf"));
         self
@@ -314,8 +314,8 @@ fn event(
         event.extra = Extra::SplitAt(subjects.relative(device, cut));
     }
     if let (Some(from), Some(sector)) = (number(record.old_dev)?, number(record.old_sector)?) {
-        // Before it reaches the disk, an I/O of a partition is told once with the partition's addresses; only the
-        // disk as a whole can make sense of that.
+        // Before it reaches the disk, an I/O of a partition is reported once with the partition's addresses; only
+        // a trace of the whole disk can use that.
         if !subjects.is_whole(device) {
             return Some(None);
         }

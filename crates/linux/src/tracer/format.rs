@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-/// Longest file that tells a layout.
+/// Longest file that describes a layout.
 const TEXT_MAX: usize = 64 << 10;
 
 /// Position of a field in a record.
@@ -25,7 +25,7 @@ impl Field {
         if self.size == 0 { Some(rest) } else { rest.get(..self.size) }
     }
 
-    /// Its value, widened with its sign; `None` when the record is shorter, or it is no number.
+    /// Its value, widened with its sign; `None` when the record is shorter, or the field is not a number.
     #[inline]
     pub(crate) fn number(&self, record: &[u8]) -> Option<u64> {
         let bytes = self.bytes(record)?;
@@ -59,7 +59,7 @@ impl Format {
         if format.fields.is_empty() { Err(none()) } else { Ok(format) }
     }
 
-    /// Takes the text of such a file apart. Lines that tell no field are passed over.
+    /// Parses the text of such a file. Lines that do not describe a field are skipped.
     pub(crate) fn parse(text: &str) -> Format {
         let id = text.lines().find_map(|line| line.strip_prefix("ID:")?.trim().parse().ok());
         let fields = text.lines().filter_map(field).collect();
@@ -72,8 +72,8 @@ impl Format {
     }
 }
 
-/// The text of a file that tells a layout, by one large read: `header_page` of an instance answers the first read and
-/// none that follows (Linux 6.18), and `fs::read_to_string` begins with a small one.
+/// The text of a file that describes a layout, by one large read: `header_page` of an instance answers the first read
+/// and none that follows (Linux 6.18), and `fs::read_to_string` begins with a small one.
 fn text_of(path: &Path) -> io::Result<String> {
     let mut bytes = vec![0; TEXT_MAX];
     let read = File::open(path)?.read(&mut bytes)?;
@@ -85,7 +85,7 @@ fn field(line: &str) -> Option<(String, Field)> {
     let rest = line.trim().strip_prefix("field:")?;
     let mut parts = rest.split(';').map(str::trim);
     let declared = parts.next()?;
-    // `char rwbs[10]` tells its length behind its name, `__data_loc char[] cmd` before it.
+    // `char rwbs[10]` has its length after its name, `__data_loc char[] cmd` before it.
     let name = declared.rsplit([' ', '*']).next()?.split('[').next()?;
     let mut told = Field { offset: 0, size: 0, signed: false };
     let mut placed = false;

@@ -1,7 +1,7 @@
 //! The third back end: the tracer `blk` of ftrace, of which the machine has one.
 //!
 //! It is switched on for a disk in sysfs (`trace/enable`) and for the machine in tracefs (`current_tracer`), and with
-//! the option `bin` the one pipe of all CPUs delivers records of blktrace. Whoever else uses a tracer of ftrace is in
+//! the option `bin` the one pipe of all CPUs delivers records of blktrace. Any other user of an ftrace tracer is in
 //! the way, and we would be in theirs: it is taken only when it is free, and everything is put back.
 
 use std::fs::{self, File, OpenOptions};
@@ -146,7 +146,7 @@ struct Undo {
     tracefs: PathBuf,
     sys: PathBuf,
     text: String,
-    /// Last, so that nobody takes the tracer before it is free.
+    /// Last, so that no other recording takes the tracer before it is free.
     _claim: Claim,
 }
 

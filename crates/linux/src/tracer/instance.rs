@@ -1,9 +1,9 @@
-//! A tracefs instance of our own: buffers, events and filters that nobody else sees or disturbs.
+//! A tracefs instance of our own: buffers, events and filters that no other tracer sees or disturbs.
 //!
-//! An instance outlives who made it. So its directory is locked as long as its owner lives; the kernel takes the lock
-//! away with the process, even by `kill -9`. One of our names without a lock was left by the dead, and the next run
-//! removes it. The lock decides and not the process id in the name, since ids mean nothing across containers. But where
-//! a process of that id runs which began when the name says that its owner did, the instance stays, lock or no lock.
+//! An instance outlives the process that made it. So its directory is locked as long as its owner lives; the kernel
+//! releases the lock with the process, even by `kill -9`. One of our names without a lock was left by a dead process,
+//! and the next run removes it. The lock decides and not the process id in the name, since ids mean nothing across
+//! containers. But while a process of that id runs that began when the name says, the instance stays, lock or no lock.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -28,7 +28,7 @@ impl Instance {
     pub(crate) fn create(tracefs: &Path) -> io::Result<Instance> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let all = tracefs.join("instances");
-        // Nobody who cleans up may come between the making of a directory and its lock.
+        // No cleanup may come between the making of a directory and its lock.
         let _making = locked(&all, FlockOperation::LockExclusive)?;
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let pid = std::process::id();
@@ -77,7 +77,7 @@ pub(crate) fn remove_dead(tracefs: &Path, how: FlockOperation) -> Vec<String> {
         .collect()
 }
 
-/// Process that made an instance, as the instance's name tells it.
+/// Process that made an instance, read from the instance's name.
 #[derive(Debug, PartialEq, Eq)]
 struct Owner {
     pid: u32,

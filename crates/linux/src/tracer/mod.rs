@@ -1,6 +1,6 @@
 //! Recording what a block device is asked to do, by the kernel's own tracers and no other program.
 //!
-//! [`start`] picks a back end and tells events and notes to a [`TraceSink`] until [`Tracer::stop`]:
+//! [`start`] picks a back end and passes events and notes to a [`TraceSink`] until [`Tracer::stop`]:
 //!
 //! | back end | what it is | who can use it at a time |
 //! |---|---|---|
@@ -9,7 +9,7 @@
 //! | [`Backend::BlkTracer`] | the tracer `blk` of ftrace | one a machine |
 //!
 //! All times are of `CLOCK_MONOTONIC`, the clock of the drives that we measure. Threads, and the order of time:
-//! `pump.rs`. What each back end sees, costs and loses is told in docs/method/trace-record.md.
+//! `pump.rs`. docs/method/trace-record.md describes what each back end sees, costs and loses.
 
 mod chunk;
 mod claim;
@@ -67,7 +67,7 @@ pub(crate) fn end_all() {
     pump::end_all();
 }
 
-/// A way of the kernel's to tell what block devices are asked to do.
+/// A kernel interface that reports what block devices are asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backend {
@@ -113,8 +113,8 @@ pub struct Unused {
 pub struct Options {
     /// The one back end to use; `None` for the first that can be had.
     pub backend: Option<Backend>,
-    /// Buffer of each CPU; `None` for one that lasts for 1.5 seconds at 100,000 events a second, or less where there
-    /// are so many CPUs that all of them together would take more than 256 MiB.
+    /// Buffer of each CPU; `None` for one that lasts for 1.5 seconds at 100,000 events a second, or less where the
+    /// buffers of all CPUs together would take more than 256 MiB.
     pub buffer: Option<Bytes>,
     /// Directories of the kernel's tracers.
     pub roots: TracerRoots,
@@ -158,13 +158,13 @@ pub struct Recorded {
     pub backend: Backend,
     /// Those before it that were not, and why.
     pub unused: Vec<Unused>,
-    /// Events told.
+    /// Events passed to the sink.
     pub events: u64,
     /// Events that the kernel lost, as it counts them.
     pub lost: u64,
     /// Records that made no sense; none, unless the kernel speaks in a way that is not known here.
     pub malformed: u64,
-    /// Events that were told after later ones.
+    /// Events that were passed to the sink after later ones.
     pub late: u64,
     /// Buffer of each CPU.
     pub buffer: Bytes,
@@ -180,8 +180,8 @@ pub fn clean_up(roots: &TracerRoots) -> Vec<String> {
     clean(roots, FlockOperation::LockExclusive)
 }
 
-/// Like [`clean_up`], for those who do not trace: waits for nobody, and does nothing without the rights that recording
-/// takes.
+/// Like [`clean_up`], for those who do not trace: does not wait for other processes, and does nothing without the
+/// permissions that recording takes.
 pub fn clean_up_aside(roots: &TracerRoots) -> Vec<String> {
     match rustix::process::geteuid().is_root() {
         true => clean(roots, FlockOperation::NonBlockingLockExclusive),
@@ -196,10 +196,10 @@ fn clean(roots: &TracerRoots, how: FlockOperation) -> Vec<String> {
     removed
 }
 
-/// Starts telling `sink` what the devices `subjects` are asked to do.
+/// Starts passing to `sink` what the devices `subjects` are asked to do.
 ///
-/// The sink is told on a thread of its own, in the order of time but for what [`Recorded::late`] counts. First of all
-/// it is told what date the clock has.
+/// A thread of its own calls the sink, in the order of time but for what [`Recorded::late`] counts. The first note
+/// gives the date of the clock.
 ///
 /// # Errors
 /// [`TracerError::Subject`] when two devices overlap or none is named, [`TracerError::NoBackend`] when no back end can
@@ -266,7 +266,7 @@ impl<S: TraceSink + Send + 'static> Tracer<S> {
         &self.unused
     }
 
-    /// Events that the sink was told so far.
+    /// Events that were passed to the sink so far.
     pub fn events(&self) -> u64 {
         self.pump.shared.events.load(Ordering::Relaxed)
     }
@@ -281,7 +281,7 @@ impl<S: TraceSink + Send + 'static> Tracer<S> {
         self.pump.is_over()
     }
 
-    /// Ends the recording: when this returns, the sink has been told all of it, and nothing of it is left in the
+    /// Ends the recording: when this returns, the sink has received all of it, and nothing of it is left in the
     /// kernel.
     pub fn stop(self) -> (S, Recorded) {
         let Tracer { pump, backend, unused, buffer, removed, .. } = self;

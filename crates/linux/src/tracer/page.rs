@@ -5,8 +5,8 @@
 //!
 //! | type | what it is | length |
 //! |---|---|---|
-//! | 0 | data, its length and 4 in the first word behind the header | as told there, and 4 |
-//! | 1 to 28 | data of 4 times so many bytes | 4 more |
+//! | 0 | data, its length and 4 in the first word behind the header | as given there, and 4 |
+//! | 1 to 28 | data of 4 bytes times the type | 4 more |
 //! | 29 | padding: to the page's end when its time is 0, otherwise a discarded event | as of type 0 |
 //! | 30 | more time: the word behind the header is its upper part | 8 |
 //! | 31 | an instant: lower 27 bits in the header, 32 more behind | 8 |
@@ -22,9 +22,9 @@ const TIME_STAMP: u32 = 31;
 
 /// In the page's length: events were lost before this page.
 const MISSED: u64 = 1 << 31;
-/// In the page's length: how many stands behind what is valid.
+/// In the page's length: the count of lost events follows what is valid.
 const MISSED_STORED: u64 = 1 << 30;
-/// Time that an instant (type 31) does not tell: its upper bits, which are the page's.
+/// Time that an instant (type 31) does not contain: its upper bits, which are the page's.
 const STAMP_UPPER: u64 = !((1 << 59) - 1);
 
 /// Layout of a page.

@@ -307,8 +307,8 @@ mod tests {
         assert_eq!(own.overlap(&(0..u64::MAX)), 8192 + 4096);
     }
 
-    /// If it failed, what others do elsewhere on the disk would stand in for bytes that never came, and a discard or an
-    /// error for data.
+    /// Breaks when I/O of others elsewhere on the disk is counted in place of bytes that never came, or a discard or an
+    /// error is counted as data.
     #[test]
     fn only_data_in_the_places_counts() {
         let mut sums = sums(&[(4096, 8192)]);

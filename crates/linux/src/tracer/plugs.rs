@@ -1,7 +1,7 @@
 //! Assignment of plugs and unplugs to devices.
 //!
-//! The tracepoints `block_plug` and `block_unplug` name a task, a count and no device, and a filter cannot tell them
-//! apart: those of all devices come. But the kernel's order of events (`block/blk-mq.c`) decides:
+//! The tracepoints `block_plug` and `block_unplug` name a task and a count but no device, and a filter cannot select
+//! them by device: those of all devices come. But the kernel's order of events (`block/blk-mq.c`) decides:
 //!
 //! - A task plugs when it has just been given a request and none of its own was waiting: P follows the G of that
 //!   request, and in between the task only has events of older requests. When the G was of another device, it was
@@ -26,7 +26,7 @@ const HELD_MAX: usize = 1 << 12;
 pub(crate) struct Plugs {
     /// Requests that a task was given last, and has done nothing with yet: device and sector.
     given: HashMap<u32, (DeviceNumber, u64)>,
-    /// How many requests of a device a task was given and has let nobody have yet.
+    /// Count of requests of a device that a task was given and still holds.
     owned: HashMap<(u32, DeviceNumber), u64>,
     /// Events from the first unplug on that is not placed yet.
     held: VecDeque<Held>,
@@ -77,8 +77,8 @@ impl Plugs {
                     self.let_go(event.pid, event.device, 1);
                 }
             }
-            // A bio that is merged into a request is told the same way as two requests that are; neither can come
-            // from the task that unplugs before the first of what it lets go.
+            // The kernel reports a bio that is merged into a request in the same way as two requests that are
+            // merged; neither can come from the task that unplugs before the first of what it lets go.
             Action::BackMerge | Action::FrontMerge => self.place(event.pid, Some(event.device)),
             Action::Queue => {
                 self.given.remove(&event.pid);
@@ -96,7 +96,7 @@ impl Plugs {
         }
     }
 
-    /// Appends all that is left; unplugs that nothing followed belong to nobody.
+    /// Appends all that is left, but for unplugs that no event followed.
     pub(crate) fn finish(&mut self, out: &mut Vec<TraceEvent>) {
         out.extend(self.held.drain(..).filter_map(|held| match held {
             Held::Ready(event) => Some(event),

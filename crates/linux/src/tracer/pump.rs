@@ -1,6 +1,6 @@
 //! The two threads of a recording: one empties the kernel's buffers and does nothing else, so that a disk which is
-//! slow to take the recording does not make the kernel lose events; the other makes events of what it read, puts
-//! them in order, and tells the sink.
+//! slow to take the recording does not make the kernel lose events; the other makes events of what it read, puts them
+//! in order, and passes them to the sink.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ const BUSY: Duration = Duration::from_millis(5);
 const WAITING_MAX: usize = 128 << 20;
 /// Priority of the thread that empties the buffers, as nice(2) has it.
 const READER_NICE: i32 = -15;
-/// Events told at a time.
+/// Events passed to the sink at a time.
 const BATCH: usize = 4096;
 /// How long a writer in the kernel is given to finish what it began before the recording was halted.
 const SETTLE: Duration = Duration::from_millis(2);
@@ -109,8 +109,7 @@ impl<S: TraceSink + Send + 'static> Pump<S> {
         Ok(Pump { shared, reader: Some(reader), worker: Some(worker) })
     }
 
-    /// Ends the recording, and waits until the sink has been told all of it. The second is what went wrong, if
-    /// anything did.
+    /// Ends the recording, and waits until the sink has received all of it. The second value is the failure, if any.
     pub(crate) fn stop(mut self) -> (Worked<S>, Option<String>) {
         let fault = self.end_reader();
         let worked = self.worker.take().map(JoinHandle::join);
@@ -160,7 +159,7 @@ fn clock_note() -> TraceNote {
 }
 
 fn read(mut feed: Box<dyn Feed>, shared: &Shared, to: &Sender<Chunk>) -> Option<String> {
-    // It has little to do, and what it does late is lost. Of this thread alone; whoever may not, does without.
+    // It has little to do, and what it does late is lost. Only this thread; without permission it keeps its priority.
     let _ = rustix::process::setpriority_process(None, READER_NICE);
     let mut complete = Nanos::ZERO;
     loop {
@@ -189,8 +188,8 @@ fn read(mut feed: Box<dyn Feed>, shared: &Shared, to: &Sender<Chunk>) -> Option<
         shared.lost.fetch_add(lost, Ordering::Relaxed);
         let idle = chunk.is_empty();
         let bytes = chunk.data.len();
-        // An empty one too, for it tells how far the order of time is settled; but not one after the other to a sink
-        // that has no time for them.
+        // An empty one too, since it shows up to when the order of time is settled; but not one after the other to a
+        // sink that has no time for them.
         if shared.waiting.fetch_add(bytes, Ordering::AcqRel) > 0 && idle && !stopping {
             thread::park_timeout(IDLE);
             continue;

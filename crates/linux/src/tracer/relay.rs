@@ -55,7 +55,7 @@ impl Ioctls {
 impl Control for Ioctls {
     fn start(&self, disk: &Path, part_bytes: u32, parts: u32) -> io::Result<()> {
         let file = Ioctls::open(disk)?;
-        // Of version 2 where the kernel has it: it tells zones.
+        // Of version 2 where the kernel has it: it reports zones.
         match syscalls::block_trace_setup2(&file, part_bytes, parts) {
             Err(error) if is_unknown(&error) => {
                 syscalls::block_trace_setup(&file, part_bytes, parts)?;
@@ -136,7 +136,7 @@ struct Session {
     dir: PathBuf,
     dropped: u64,
     control: Arc<dyn Control>,
-    /// Last, so that nobody else of us begins before this one has ended.
+    /// Last, so that no other recording of drivescope begins before this one has ended.
     _claim: Claim,
 }
 

@@ -13,7 +13,7 @@ pub(crate) fn traits(rwbs: &[u8], sectors: u64) -> Traits {
     let end = rwbs.iter().position(|&letter| letter == 0).unwrap_or(rwbs.len());
     let mut letters = &rwbs[..end];
     let mut traits = Traits::NONE;
-    // A flush of no data is `F`, or `FF` when the flag is set too; what follows tells it from a flush before data.
+    // A flush of no data is `F`, or `FF` if the flag is set too; the next letter separates it from a flush before data.
     if let [b'F', b'W' | b'R' | b'D' | b'Z' | b'N' | b'F', ..] = letters {
         traits = traits | Traits::FLUSH;
         letters = &letters[1..];

@@ -34,7 +34,7 @@ impl Streams {
             let Some(pdu) = bytes.get(at + record.form.header_bytes()..end) else { return at };
             match record.told(pdu) {
                 Told::Event(event) => to.events.extend(place(event, &self.subjects)),
-                // The date is told by us, once and for all back ends.
+                // drivescope notes the date itself, once for all back ends.
                 Told::Note(TraceNote::Clock { .. }) | Told::Unknown => {}
                 Told::Note(note) => to.notes.push(note),
             }
@@ -86,14 +86,14 @@ fn place(event: TraceEvent, subjects: &Subjects) -> Option<TraceEvent> {
     let (device, sector) = subjects.place(event.device, sector, sectors)?;
     let extra = match event.extra {
         Extra::SplitAt(at) => Extra::SplitAt(subjects.relative(device, at)),
-        // Told before the partition's addresses are the disk's: see the tracepoints.
+        // Reported before the partition's addresses become the disk's: see the tracepoints.
         Extra::From { .. } if !subjects.is_whole(device) => return None,
         extra => extra,
     };
     Some(TraceEvent { device, sector, extra, ..event })
 }
 
-/// A mark made by us, at an instant of the clock that all of this is told on.
+/// A mark made by us, at an instant of the clock that the whole recording uses.
 pub(crate) fn mark(time: Nanos, text: &str) -> TraceNote {
     TraceNote::Message { time, text: text.to_owned() }
 }
@@ -140,7 +140,7 @@ pub(crate) mod tests {
         bytes
     }
 
-    // Breaks when a record that two reads have in part is lost or told wrong.
+    // Breaks when a record that two reads have in part is lost or decoded wrong.
     #[test]
     fn a_stream_may_be_cut_anywhere() {
         let bytes = some();

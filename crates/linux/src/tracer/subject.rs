@@ -44,7 +44,7 @@ pub enum SubjectError {
         /// The system's answer.
         source: std::io::Error,
     },
-    /// It is no block device, and lies on none.
+    /// It is not a block device, and lies on none.
     #[error("{}: {why}; name a block device, or a file or directory on one", .path.display())]
     NoDevice {
         /// As the user named it.
@@ -100,7 +100,7 @@ impl Subject {
         Ok(subject)
     }
 
-    /// The device of `node`; `None` when sysfs does not tell its number.
+    /// The device of `node`; `None` when sysfs does not report its number.
     pub fn of(roots: &Roots, node: &BlockNode) -> Option<Subject> {
         let disk = node.disk();
         let sectors = |bytes: Bytes| bytes.0 / SYSFS_SECTOR_BYTES;
@@ -207,7 +207,7 @@ pub(crate) mod tests {
         }
     }
 
-    // Breaks when an I/O is charged to a partition that it does not lie in, or told with the disk's address.
+    // Breaks when an I/O is charged to a partition that it does not lie in, or recorded with the disk's address.
     #[test]
     fn the_io_of_a_disk_is_told_apart_by_partition() {
         let disk = DeviceNumber::new(8, 0);

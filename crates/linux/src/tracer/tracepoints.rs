@@ -93,7 +93,7 @@ fn set_up(
     buffer: Bytes,
 ) -> io::Result<()> {
     instance.write("tracing_on", "0")?;
-    // The clock of the drives that we measure, so that their times can be held against these.
+    // The clock of the drives that we measure, so that their times can be compared with these.
     instance.write("trace_clock", "mono")?;
     // When the buffer is full, what comes is lost and counted. Overwriting would lose what came first, from under
     // the reader, and only guess how much.
@@ -194,7 +194,7 @@ fn lost(stats: &mut File) -> io::Result<u64> {
     Ok(lost_in(&String::from_utf8_lossy(&text[..read])))
 }
 
-/// The losses that a file `stats` tells.
+/// The losses that a file `stats` reports.
 pub(crate) fn lost_in(stats: &str) -> u64 {
     let count = |name: &str| {
         let line = stats.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));

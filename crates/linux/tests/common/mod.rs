@@ -29,7 +29,7 @@ impl Machine {
         {
             fs::create_dir_all(at(sub)).unwrap();
         }
-        // As on a machine of which nothing but this is told: no swap, and a mount that leads to no device.
+        // As on a machine whose /proc reports nothing else: no swap, and a mount that leads to no device.
         fs::write(at("proc/swaps"), "Filename\tType\tSize\tUsed\tPriority\n").unwrap();
         fs::write(at("proc/self/mountinfo"), "22 1 0:21 / /proc rw - proc proc rw\n").unwrap();
         // No other processes, and none that a container hides.
@@ -235,7 +235,7 @@ impl Drop for Loop {
     }
 }
 
-/// A partition that the kernel was told of; it outlives even the loop device unless it is taken back.
+/// A partition that `addpart` added to the kernel; it outlives even the loop device unless it is taken back.
 #[allow(dead_code, reason = "not every test divides a device")]
 pub struct Partition(String);
 

@@ -31,8 +31,8 @@ pub fn only_tracer() -> File {
     file
 }
 
-/// That two recorders told the same; where they did not, a few of either around the first difference, and not the
-/// thousands of lines that `assert_eq` would print.
+/// Checks that two recorders recorded the same; where they did not, prints a few of either around the first
+/// difference, and not the thousands of lines that `assert_eq` would print.
 #[track_caller]
 pub fn assert_alike<T: PartialEq + Debug>(what: &str, one: &[T], other: &[T]) {
     let differs = one.iter().zip(other).position(|(one, other)| one != other);

@@ -202,8 +202,8 @@ impl<'a> Aio<'a> {
         result
     }
 
-    /// Gives back what has completed, waiting for at least one when `wait` is set, for at most
-    /// `timeout`. Tells the instant after the call, and whether a signal ended it.
+    /// Gives back what has completed, waiting for at least one when `wait` is set, for at most `timeout`. Returns the
+    /// instant after the call, and whether a signal ended it.
     #[inline]
     fn reap(
         &mut self,
@@ -287,7 +287,7 @@ impl Queue for Aio<'_> {
         Ok(Turn { now, interrupted })
     }
 
-    /// Nobody can say without asking.
+    /// Only a call to the kernel can find out, so this is always true.
     #[inline]
     fn has_news(&mut self) -> bool {
         true

@@ -9,7 +9,7 @@ use block::Bytes;
 /// `BLKDISCARD`, `_IO(0x12, 119)` in `<linux/fs.h>`.
 const BLKDISCARD: libc::c_ulong = 0x1277;
 
-/// Tells a block device that a range holds nothing worth keeping, and waits until it has heard.
+/// Discards a range of a block device, which holds nothing worth keeping, and waits for its end.
 ///
 /// # Errors
 /// `EOPNOTSUPP` when the device has no discard, `EINVAL` for a range off its logical blocks, `EBADF`

@@ -27,7 +27,7 @@ pub(crate) const BUFFERS_MAX: usize = 1 << 14;
 /// A single registered buffer is at most this long.
 const BUFFER_BYTES_MAX: usize = 1 << 30;
 
-/// Stands for the alarm where otherwise a slot stands; no slot has this number (see [`DEPTH_MAX`]).
+/// Marks the alarm in place of a slot number; no slot has this number (see [`DEPTH_MAX`]).
 const ALARM: u16 = u16::MAX;
 /// A wait that may take at least this long is ended by the alarm, a shorter one by a timeout of its own.
 const ALARM_MIN: Nanos = Nanos::millis(10);
@@ -134,8 +134,8 @@ impl<'a> Ring<'a> {
         })
     }
 
-    /// Binds the ring to the calling thread. Registers file, buffers and ring, as far as the kernel
-    /// lets it; `note` is told what it refused.
+    /// Binds the ring to the calling thread. Registers file, buffers and ring, as far as the kernel permits;
+    /// passes what it refused to `note`.
     pub fn arm(&mut self, note: &mut dyn FnMut(String)) -> io::Result<()> {
         let submitter = self.uring.submitter();
         match submitter.register_files(&[self.file.as_raw_fd()]) {
@@ -454,7 +454,7 @@ fn enter(fd: i32, submit: u32, want: u32, flag: u32, limit: Option<Nanos>) -> io
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer as u32) }
 }
 
-/// Tells the ends of a call that are part of normal work from those that are not.
+/// Separates the ends of a call that are part of normal work from errors.
 #[cold]
 fn ended(error: io::Error) -> io::Result<Entered> {
     match error.raw_os_error() {

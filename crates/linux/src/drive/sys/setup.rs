@@ -45,7 +45,7 @@ pub(crate) fn probe() -> io::Result<()> {
 /// A disabled ring of the mode `step`.
 pub(super) fn build(step: u8, entries: u32, iopoll: bool) -> io::Result<IoUring> {
     let mut builder = IoUring::builder();
-    // Disabled until attach: with a single issuer, whoever enables the ring becomes the issuer.
+    // Disabled until attach: with a single issuer, the thread that enables it becomes the issuer.
     builder.setup_r_disabled().dontfork();
     if iopoll {
         builder.setup_iopoll();
@@ -60,7 +60,7 @@ pub(super) fn build(step: u8, entries: u32, iopoll: bool) -> io::Result<IoUring>
         builder.setup_single_issuer();
     }
     if step < 4 {
-        // The flag tells from user space that completions wait to be delivered.
+        // The flag shows in user space that completions wait to be delivered.
         builder.setup_coop_taskrun().setup_taskrun_flag();
     }
     if step < 5 {

@@ -12,7 +12,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 use crate::drive::shelf::{Block, Shelf};
 
-/// Nobody uses the slot.
+/// The slot is free.
 const FREE: u64 = u64::MAX;
 /// A request for the slot was taken; its buffer is still ours to fill.
 const CLAIMED: u64 = u64::MAX - 1;
@@ -181,8 +181,8 @@ impl Slots {
             return;
         }
         for at in (0..self.total).step_by(4096) {
-            // SAFETY: `at` is inside the buffers, and no slot is lent, so nobody else looks at them.
-            // Volatile, or the compiler may drop a write that nobody reads.
+            // SAFETY: `at` is inside the buffers, and no slot is lent, so nothing else accesses them. Volatile, or the
+            // compiler may drop a write that is never read.
             unsafe { self.first.add(at).write_volatile(0) };
         }
         // Locking is often beyond an ordinary user's limit. Pages just touched stay unless memory is
@@ -196,8 +196,8 @@ impl Slots {
         self.state.len() as u16
     }
 
-    /// True when there is memory for a transfer of `len`; also when it is too long in any case, of which
-    /// [`Slots::claim`] tells.
+    /// True when there is memory for a transfer of `len`; also when it is too long in any case, which [`Slots::claim`]
+    /// reports.
     #[inline]
     pub fn has_room(&self, len: Bytes) -> bool {
         let order = || Shelf::order((len.0 as usize).div_ceil(self.unit));
@@ -295,8 +295,8 @@ impl Slots {
     pub fn spare_mut(&mut self, from: usize, to: usize) -> &mut [u8] {
         let to = to.min(self.spare.map_or(0, |spare| self.len(spare)));
         match self.spare {
-            // SAFETY: the spare buffer is no slot's, so that it is never lent; the range is within it,
-            // the pages are mapped and initialised, and `&mut self` excludes other borrows.
+            // SAFETY: the spare buffer belongs to no slot, so that it is never lent; the range is within it, the pages
+            // are mapped and initialised, and `&mut self` excludes other borrows.
             Some(spare) if from < to => unsafe {
                 std::slice::from_raw_parts_mut(self.start(spare).add(from), to - from)
             },
@@ -344,8 +344,8 @@ impl Slots {
         }
     }
 
-    /// Ends a loan, or a claim that led to none, and tells when it began; `None` when the slot was
-    /// not in use. Must be called for a lent slot only when the kernel has said that it is done.
+    /// Ends a loan, or a claim that led to none, and returns when it began; `None` when the slot was not in use. Must
+    /// be called for a lent slot only when the kernel has said that it is done.
     #[inline]
     pub fn take_back(&mut self, slot: u16) -> Option<Time> {
         let state = self.state.get_mut(usize::from(slot))?;
@@ -379,7 +379,7 @@ impl Slots {
         let at = self.unit * place.start as usize;
         debug_assert!(at + self.len(place) <= self.total);
         // SAFETY: places are the units below `total`, or blocks of a shelf that has as many; one that is nowhere begins
-        // where the first does, and is no bytes long.
+        // where the first does, and is zero bytes long.
         unsafe { self.first.add(at) }.as_ptr()
     }
 }

@@ -33,7 +33,7 @@ fn attribute(entry: &[u8], threshold: Option<u8>) -> AtaAttribute {
     let (value, worst) = (byte(entry, 3), byte(entry, 4));
     let [a, b, c, d, e, f] = array(entry, 5);
     let state = match threshold {
-        // 0 never fails; 255 is for tests, and 254 and 255 are no values.
+        // A threshold of 0 never fails, and 255 is for tests; 254 and 255 are not values.
         None | Some(0) => AttributeState::NoThreshold,
         Some(limit) if (1..=253).contains(&value) && value <= limit => AttributeState::Failing,
         Some(limit) if (1..=253).contains(&worst) && worst <= limit => AttributeState::FailedBefore,

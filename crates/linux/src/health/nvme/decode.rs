@@ -8,7 +8,7 @@ use block::health::{
 
 use crate::health::bytes::{array, byte, text, u16_le, u32_le, u64_le, u128_le};
 
-/// OCP's mark of its page C0h, as it stands in bytes 511:496, the last byte first.
+/// OCP's GUID of its page C0h, as in bytes 511:496, the last byte first.
 const OCP_GUID: u128 = 0xafd5_14c9_7c6f_4f9c_a4f2_bfea_2810_afc5;
 
 /// Unit of the counts of an endurance group.
@@ -17,7 +17,7 @@ const GROUP_UNIT_BYTES: u64 = 1_000_000_000;
 /// Zero degrees Celsius in the specification's whole kelvins.
 const ZERO_CELSIUS_K: i32 = 273;
 
-/// Whole kelvins as the drive gives them; `None` for zero, which stands for "not told".
+/// Degrees Celsius of the whole kelvins that the drive reports; `None` for zero, which means "not reported".
 pub(in crate::health) fn celsius(kelvin: u16) -> Option<i32> {
     (kelvin != 0).then(|| i32::from(kelvin) - ZERO_CELSIUS_K)
 }
@@ -36,7 +36,7 @@ pub fn controller(bytes: &[u8]) -> NvmeController {
     let commands = u16_le(bytes, 520);
     let format = byte(bytes, 524);
     let capacity = |at: usize| Some(Bytes(u128_le(bytes, at))).filter(|told| told.0 > 0);
-    // Managing namespaces is what makes both capacities mandatory; without it zero is "not told".
+    // Managing namespaces makes both capacities mandatory; without it zero means "not reported".
     let manages = admin & 1 << 3 != 0;
     let unallocated = Some(Bytes(u128_le(bytes, 296)));
     NvmeController {
@@ -70,7 +70,7 @@ pub fn namespace(bytes: &[u8], nsid: u32) -> NvmeNamespace {
     let count = usize::from(byte(bytes, 25)).min(63) + 1;
     let format = |index: usize| {
         let [metadata_low, metadata_high, shift, performance] = array(bytes, 128 + 4 * index);
-        // A block is at least 512 bytes and at most what a page of 64 bits can hold; anything else is no format.
+        // A block has at least 512 bytes, and at most what a page of 64 bits can hold; the rest is not a format.
         let data =
             Some(shift).filter(|shift| (9..63).contains(shift)).map_or(0, |shift| 1 << shift);
         NvmeFormat {

@@ -91,8 +91,8 @@ enum Value<'a> {
 }
 use Value::{Number as N, Text as T};
 
-/// A directory `events` as a kernel shows it. `gap` bytes stand before the first field of each event, so that no
-/// layout that is known by heart fits.
+/// A directory `events` as a kernel shows it. `gap` bytes precede the first field of each event, so that no
+/// hard-coded layout fits.
 struct Kernel {
     dir: TempDir,
     gap: usize,
@@ -270,7 +270,7 @@ fn a_flush_is_at_sector_zero_and_a_command_is_passed_through() {
     assert_eq!((told[1].sector, told[1].bytes, told[1].traits), (0, 512, Traits::PASSTHROUGH));
 }
 
-// Breaks when a partition is told the I/O of its neighbours, or with the disk's addresses.
+// Breaks when a partition receives the I/O of its neighbours, or its own with the disk's addresses.
 #[test]
 fn a_partition_has_addresses_of_its_own() {
     let kernel = Kernel::new(0);
@@ -325,7 +325,7 @@ fn a_kernel_without_the_events_that_matter_is_refused_with_the_reason() {
     assert!(find(&kernel.events(), &disk()).unwrap_err().contains("CONFIG_BLK_DEV_IO_TRACE"));
 }
 
-// Records may be shorter than their layout says, or of events that nobody asked for.
+// Records may be shorter than their layout says, or of events that were not requested.
 #[test]
 fn no_record_panics() {
     let kernel = Kernel::new(0);

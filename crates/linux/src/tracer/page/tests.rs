@@ -78,7 +78,7 @@ impl Made {
         self
     }
 
-    /// The page, with what is told of events lost before it.
+    /// The page, with `missed` as its record of events lost before it.
     pub(crate) fn page(&self, layout: &PageLayout, missed: Option<Option<u64>>) -> Vec<u8> {
         let mut commit = self.data.len() as u64;
         commit |= missed.map_or(0, |count| MISSED | count.map_or(0, |_| MISSED_STORED));
@@ -109,8 +109,8 @@ fn all(layout: &PageLayout, bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
     found
 }
 
-// Breaks when an event is taken for another's rest, or when time does not go on over what is no event: all later
-// events of the page would have wrong times.
+// Breaks when an event is taken for another's rest, or when time does not advance over records that are not
+// events: all later events of the page would have wrong times.
 #[test]
 fn events_of_every_kind_have_their_times() {
     for header in [HEADER_PAGE, HEADER_PAGE_32] {
@@ -142,7 +142,7 @@ fn an_instant_keeps_the_upper_bits_of_the_clock() {
     assert_eq!(found[0].0, (3 << 59) + 1_234_567_890_124);
 }
 
-// Breaks when losses are overlooked, or read from a place where none are told.
+// Breaks when losses are overlooked, or read from a place that reports none.
 #[test]
 fn a_page_tells_what_was_lost_before_it() {
     for header in [HEADER_PAGE, HEADER_PAGE_32] {

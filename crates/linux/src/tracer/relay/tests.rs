@@ -95,7 +95,7 @@ fn append(path: &Path, bytes: &[u8]) {
     OpenOptions::new().append(true).open(path).unwrap().write_all(bytes).unwrap();
 }
 
-// Breaks when the streams of two CPUs are mixed up, a loss is not told, or the session is left behind.
+// Breaks when two CPUs' streams are mixed up, a loss is not reported, or the session is left behind.
 #[test]
 fn a_session_is_read_and_ended() {
     let machine = Machine::new(None);
@@ -133,7 +133,7 @@ fn each_refusal_has_its_reason() {
     assert!(machine.refusal().contains("debugfs is not mounted"));
 }
 
-/// Leaves a session as one that was killed does: set up, noted, and nobody there.
+/// Leaves a session as a killed recorder does: set up and noted, but without an owner.
 fn killed(machine: &Machine) {
     machine.played.start(Path::new("/dev/sda"), 0, 0).unwrap();
     fs::create_dir_all(&machine.roots.run).unwrap();
@@ -141,7 +141,7 @@ fn killed(machine: &Machine) {
     fs::write(machine.roots.run.join("blktrace-sda"), which).unwrap();
 }
 
-// Breaks when a dead recorder's session stays, so that nobody can trace the disk any more.
+// Breaks when a dead recorder's session stays, so that the disk cannot be traced any more.
 #[test]
 fn the_session_of_a_dead_recorder_is_ended() {
     let machine = Machine::new(None);
