@@ -70,7 +70,7 @@ fn histogram(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("histogram record");
     group.throughput(Throughput::Elements(BATCH as u64));
     let mut rng = Rng::for_path(5, &[]);
-    // Around 80 us, as an SSD's reads are.
+    // Around 80 µs, as an SSD's reads are.
     let latencies: Vec<u64> =
         (0..1 << 14).map(|_| 60_000 + (20_000.0 * rng.exponential()) as u64).collect();
     let mut histogram = LatencyHistogram::new();

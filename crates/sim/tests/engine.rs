@@ -59,7 +59,7 @@ fn time_moves_only_in_waiting_and_pausing() {
     drive.submit(&[read(0, 0), read(GIB, 1)]).unwrap();
     assert_eq!(drive.now(), Time(3_000_000));
     let mut done = Vec::new();
-    // Nothing can complete in 10 us: the wait ends on time, with nothing.
+    // Nothing can complete in 10 µs: the wait ends on time, with nothing.
     assert_eq!(drive.wait_until(Time(3_010_000), &mut done).unwrap(), Time(3_010_000));
     assert!(done.is_empty());
     // A wait into the past does not turn time back.

@@ -5,7 +5,7 @@ use crate::common::{GIB, Load, MIB, Sample, one, random, request, run, setup};
 use block::{Bytes, Completion, Drive, Environment, Nanos, Op, Request, Target, Time, WriteCache};
 use drivescope_sim::{SimError, VirtualTarget, open, show};
 
-/// An NVMe drive of 16 dies in which every time is exact: read 50 us, program 500 us, erase 2 ms.
+/// An NVMe drive of 16 dies in which every time is exact: read 50 µs, program 500 µs, erase 2 ms.
 const EXACT: &str = "sim:enterprise-28op?capacity=4GiB&nand.jitter_permille=0\
     &nand.spikes_per_million=0&link.command_jitter_ns=0&nand.read_ns=[50000, 50000, 50000]\
     &nand.program_ns=[500000, 500000, 500000]&nand.erase_ns=2000000";

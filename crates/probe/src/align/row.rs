@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     // Breaks when the last column is not taken for what it is: the third digit of `on` alone makes the rows of a
-    // table with times above a millisecond differ by 10 us.
+    // table with times above a millisecond differ by 10 µs.
     #[test]
     fn the_last_column_makes_on_exact() {
         let row = Row::published(1 << 27, [735e3, 1.08e6, 780e3], Some(324e3)).unwrap();
