@@ -39,34 +39,61 @@ pub fn modules(text: &str) -> Vec<(Vec<String>, Module)> {
 /// Words that begin an item that has a name.
 const ITEMS: [&str; 8] = ["fn", "struct", "enum", "union", "trait", "type", "const", "static"];
 
+/// A stretch of source text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Piece {
+    /// A text in quotes, raw or not, with its prefix and quotes.
+    Literal,
+    /// A word, `::`, or a single sign.
+    Token,
+    /// A comment, a character, a lifetime, or white space.
+    Other,
+}
+
+/// Kind and length of the piece that `rest` begins with, whose first character is `first`.
+fn piece(rest: &str, first: char) -> (Piece, usize) {
+    if let Some(length) = text_with_prefix(rest) {
+        return (Piece::Literal, length);
+    }
+    match first {
+        '/' if rest.starts_with("//") => (Piece::Other, rest.find('\n').unwrap_or(rest.len())),
+        '/' if rest.starts_with("/*") => (Piece::Other, block_comment(rest)),
+        '"' => (Piece::Literal, quoted(rest)),
+        '\'' => (Piece::Other, char_or_lifetime(rest)),
+        ':' if rest.starts_with("::") => (Piece::Token, 2),
+        c if is_of_word(c) => (Piece::Token, rest.find(|c| !is_of_word(c)).unwrap_or(rest.len())),
+        c if c.is_whitespace() => (Piece::Other, c.len_utf8()),
+        c => (Piece::Token, c.len_utf8()),
+    }
+}
+
+/// The pieces of `text`, each with its offset.
+fn pieces(text: &str) -> impl Iterator<Item = (Piece, usize, &str)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = &text[at..];
+        let (piece, length) = piece(rest, rest.chars().next()?);
+        at += length;
+        Some((piece, at - length, &rest[..length]))
+    })
+}
+
 /// Words, `::`, and single signs, without comments and the content of literals.
 fn tokens(text: &str) -> Vec<String> {
+    let tokens = pieces(text).filter(|(piece, ..)| *piece == Piece::Token);
+    tokens.map(|(.., token)| token.to_owned()).collect()
+}
+
+/// Texts in quotes, each with the line that it begins in.
+pub fn literals(text: &str) -> Vec<(usize, &str)> {
+    let (mut line, mut counted) = (1, 0);
     let mut found = Vec::new();
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let text_length = text_with_prefix(rest);
-        let length = match c {
-            _ if text_length.is_some() => text_length.unwrap_or_default(),
-            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
-            '/' if rest.starts_with("/*") => block_comment(rest),
-            '"' => quoted(rest),
-            '\'' => char_or_lifetime(rest),
-            ':' if rest.starts_with("::") => {
-                found.push("::".to_owned());
-                2
-            }
-            c if is_of_word(c) => {
-                let length = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
-                found.push(rest[..length].to_owned());
-                length
-            }
-            c if c.is_whitespace() => c.len_utf8(),
-            c => {
-                found.push(c.to_string());
-                c.len_utf8()
-            }
-        };
-        rest = &rest[length..];
+    for (piece, at, literal) in pieces(text) {
+        line += text[counted..at].matches('\n').count();
+        counted = at;
+        if piece == Piece::Literal {
+            found.push((line, literal));
+        }
     }
     found
 }

@@ -83,3 +83,18 @@ fn every_crate_says_in_a_line_what_it_is() {
 fn comments_name_the_thing() {
     none(language::headless_comments);
 }
+
+#[test]
+fn printed_texts_use_plain_words() {
+    none(language::private_words_printed);
+}
+
+#[test]
+fn documents_use_plain_words() {
+    none(language::private_words_in_documents);
+}
+
+#[test]
+fn comments_use_plain_words() {
+    none(language::private_words_in_comments);
+}
