@@ -94,7 +94,7 @@ fn what_lies_beyond_is_counted_with_its_extreme() {
     // Beside a long title in fewer letters, rather than cut.
     let mut long = chart.clone();
     long.y = Axis::new(
-        "Access time of single reads after a pause of a second, each at a new place",
+        "Access time of single reads after pauses of one second, each at a place",
         Unit::Ns,
     );
     let brief = svg(&long, SMALL).unwrap();

@@ -318,7 +318,7 @@ impl Page<'_> {
         let rate = self.rate;
         let size = WORDS;
         let left = tick::axis_title(&chart.y, rate);
-        let mut from = BORDER + bold_width(&left, size) + 30.0;
+        let from = BORDER + bold_width(&left, size) + 30.0;
         self.bold((BORDER, base), left, WORDS, Anchor::Start, self.axis_ink(Side::Left));
         let end = self.width - BORDER;
         let mut to = end;
@@ -331,8 +331,6 @@ impl Page<'_> {
         if width(&beyond, LABEL) > to - from {
             beyond = self.frame.beyond_in_brief(rate).join("   ");
         }
-        let wide = width(&beyond, LABEL);
-        from = from.max(to - wide);
         if !beyond.is_empty() {
             let text = shortened(&beyond, LABEL, to - from);
             self.text((to, base), text, LABEL, Anchor::End, MUTED);
