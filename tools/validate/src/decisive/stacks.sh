@@ -18,7 +18,7 @@ measure() {
 }
 
 # One at a time: none of them finds the files of another on the disk.
-image_mib=2048
+image_mib=3072
 for name in ext4 xfs btrfs; do
     if attach "$name" on && make "$name" "$device"; then
         measure "$name" "$work/mnt/$name"
