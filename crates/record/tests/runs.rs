@@ -426,7 +426,7 @@ fn damaged_runs_are_listed_with_what_is_wrong_and_can_be_removed() {
     assert_eq!(listing.runs.iter().map(|row| row.id.clone()).collect::<Vec<_>>(), [id(5)]);
     let whys: Vec<_> = listing.unreadable.iter().map(|(_, why)| why.as_str()).collect();
     let expected =
-        ["its directory is named", "record/99", "envelope.json: is no JSON", "cannot open"];
+        ["its directory is named", "record/99", "envelope.json: is not JSON", "cannot open"];
     assert_eq!(whys.len(), expected.len(), "{whys:?}");
     for (why, part) in whys.iter().zip(expected) {
         assert!(why.contains(part), "{why} does not say {part:?}");
