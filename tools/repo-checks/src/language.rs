@@ -4,7 +4,7 @@
 
 use crate::repository::Source;
 use crate::rust;
-use crate::style::Fault;
+use crate::style::{Fault, at};
 
 /// Words that begin a clause without a noun, which leaves the reader to guess what a comment names.
 const HEADLESS: [&str; 6] = ["What", "Where", "Who", "Whose", "Which", "Whoever"];
@@ -38,8 +38,8 @@ const PLAIN: [&str; 13] = [
     " is no change ",
 ];
 
-/// Units in a form that is not ours.
-const UNITS: [&str; 4] = ["0 us ", "} us ", "0 % ", "} % "];
+/// Units in a form that is not ours, behind a number or a placeholder.
+const UNITS: [&str; 2] = ["us", "%"];
 
 /// Line of a validation page before its handwritten part; the part before it is made by a program.
 const BY_HAND: &str = "<!-- Written by hand";
@@ -60,7 +60,7 @@ pub fn headless_comments(source: &Source) -> Vec<Fault> {
         };
         let first = words.split(|letter: char| !letter.is_alphabetic()).next();
         if begins && first.is_some_and(|word| HEADLESS.contains(&word)) && !words.ends_with('?') {
-            faults.push(fault(source, number, words));
+            faults.push(at(source, number, words));
         }
         begins = false;
     }
@@ -74,11 +74,10 @@ pub fn private_words_printed(source: &Source) -> Vec<Fault> {
     if !source.path.ends_with(".rs") || !is_product || is_test {
         return Vec::new();
     }
-    let product = source.text.split("\n#[cfg(test)]").next().unwrap_or_default();
-    let literals = rust::literals(product).into_iter();
+    let literals = rust::literals(source.product()).into_iter();
     literals
         .filter(|(_, literal)| has_private_words(&without_placeholders(literal)))
-        .map(|(line, literal)| fault(source, line, literal))
+        .map(|(line, literal)| at(source, line, literal))
         .collect()
 }
 
@@ -95,7 +94,7 @@ pub fn private_words_in_documents(source: &Source) -> Vec<Fault> {
         if line.trim_start().starts_with("```") {
             is_code = !is_code;
         } else if is_ours && !is_code && has_private_words(&without_code(line)) {
-            faults.push(fault(source, number, line));
+            faults.push(at(source, number, line));
         }
     }
     faults
@@ -109,12 +108,8 @@ pub fn private_words_in_comments(source: &Source) -> Vec<Fault> {
     let comments = source.lines().filter(|(_, line)| line.trim_start().starts_with("//"));
     comments
         .filter(|(_, line)| has_private_words(&without_code(line)))
-        .map(|(number, line)| fault(source, number, line))
+        .map(|(number, line)| at(source, number, line))
         .collect()
-}
-
-fn fault(source: &Source, line: usize, what: &str) -> Fault {
-    Fault { place: format!("{}:{line}", source.path), what: what.trim().to_owned() }
 }
 
 /// `text` with its placeholders empty: their names are code.
@@ -143,8 +138,10 @@ fn has_private_words(text: &str) -> bool {
             _ => spaced += " . ",
         }
     }
-    let mut words = format!(" {} ", spaced.split_whitespace().collect::<Vec<_>>().join(" "));
-    let has_unit = UNITS.iter().any(|unit| words.contains(unit));
+    let words: Vec<&str> = spaced.split_whitespace().collect();
+    let is_number = |word: &str| word.ends_with(|last: char| last.is_ascii_digit() || last == '}');
+    let has_unit = words.windows(2).any(|pair| is_number(pair[0]) && UNITS.contains(&pair[1]));
+    let mut words = format!(" {} ", words.join(" "));
     for plain in PLAIN {
         words = words.replace(plain, " ");
     }
@@ -159,6 +156,13 @@ mod tests {
         Source { path: path.to_owned(), text: text.to_owned() }
     }
 
+    /// Asserts how many faults each of `texts` has.
+    fn assert_faults(faults: impl Fn(&str) -> usize, count: usize, texts: &[&str]) {
+        for text in texts {
+            assert_eq!(faults(text), count, "{text}");
+        }
+    }
+
     // Breaks when a headless clause passes, or a sentence that continues with such a word is refused.
     #[test]
     fn headless_clauses_are_seen_where_a_comment_begins() {
@@ -169,18 +173,14 @@ mod tests {
             "    // Where it lies.",
             "fn f()\n/// Who asks.",
         ];
-        for bad in bad {
-            assert_eq!(faults(bad), 1, "{bad}");
-        }
+        assert_faults(faults, 1, &bad);
         let good = [
             "/// Record of one run.",
             "/// Record.\n///\n/// Where it is full, the first goes.",
             "/// Whatever",
             "// Which of them?",
         ];
-        for good in good {
-            assert_eq!(faults(good), 0, "{good}");
-        }
+        assert_faults(faults, 0, &good);
     }
 
     // Breaks when a private word passes, or a name of code is taken for one.
@@ -194,10 +194,10 @@ mod tests {
             r##"r#"made anew"#"##,
             r#""took {} us in all""#,
             r#""{share} % of""#,
+            r#""took 72.6 us""#,
+            "#[cfg(test)]\nmod tests;\nconst A: &str = \"told\";",
         ];
-        for bad in bad {
-            assert_eq!(faults(bad), 1, "{bad}");
-        }
+        assert_faults(faults, 1, &bad);
         let good = [
             r#"let told = "there is no room";"#,
             r#""{told} of {}""#,
@@ -206,11 +206,9 @@ mod tests {
             r#""untold""#,
             r#""code_not_told""#,
             r#""{name:>10} | % of it""#,
-            "let a = 1;\n#[cfg(test)]\nmod tests { const A: &str = \"told\"; }",
+            "let a = 1;\n#[cfg(test)]\nmod tests {\n const A: &str = \"told\"; }",
         ];
-        for good in good {
-            assert_eq!(faults(good), 0, "{good}");
-        }
+        assert_faults(faults, 0, &good);
         let lines = private_words_printed(&source("crates/a/src/a.rs", "a\n\"b\"\n\"so many\""));
         assert_eq!(lines[0].place, "crates/a/src/a.rs:3");
     }

@@ -37,8 +37,26 @@ impl Source {
 
     /// Lines with their numbers, from 1.
     pub fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
+        numbered(&self.text)
     }
+
+    /// The text of a file of Rust before its tests. A test item of one line, such as the declaration of a module in a file of its
+    /// own, does not end it.
+    pub fn product(&self) -> &str {
+        const MARK: &str = "#[cfg(test)]\n";
+        let begins_tests = |at: &usize| {
+            let is_line = *at == 0 || self.text[..*at].ends_with('\n');
+            let mut item = self.text[at + MARK.len()..].lines().skip_while(|l| l.starts_with("#["));
+            is_line && !item.next().is_some_and(|item| item.ends_with(';'))
+        };
+        let mut marks = self.text.match_indices(MARK).map(|(at, _)| at);
+        &self.text[..marks.find(begins_tests).unwrap_or(self.text.len())]
+    }
+}
+
+/// Lines of `text` with their numbers, from 1.
+pub fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().map(|(index, line)| (index + 1, line))
 }
 
 /// All text files that git tracks, and those that are neither tracked nor ignored: a new file is to be

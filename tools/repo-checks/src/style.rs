@@ -2,7 +2,7 @@
 //!
 //! This file and the tests beside it name what they look for, so they are not looked at themselves.
 
-use crate::repository::Source;
+use crate::repository::{Source, numbered};
 
 /// Longest file of Rust, tests included: what a reader still takes in as one thing.
 pub const LINES_MAX: usize = 600;
@@ -46,13 +46,10 @@ fn is_beside(source: &Source) -> bool {
 
 /// Lines of a file of Rust that are product: before its tests, and no comment.
 fn product(source: &Source) -> impl Iterator<Item = (usize, &str)> {
-    source
-        .lines()
-        .take_while(|(_, line)| *line != "#[cfg(test)]")
-        .filter(|(_, line)| !line.trim_start().starts_with("//"))
+    numbered(source.product()).filter(|(_, line)| !line.trim_start().starts_with("//"))
 }
 
-fn at(source: &Source, line: usize, what: &str) -> Fault {
+pub(crate) fn at(source: &Source, line: usize, what: &str) -> Fault {
     Fault { place: format!("{}:{line}", source.path), what: what.trim().to_owned() }
 }
 
