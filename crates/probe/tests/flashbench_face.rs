@@ -225,7 +225,7 @@ fn steps_of_a_known_card_are_at_their_rows() {
         let row = table.rows.iter().find(|row| row.align_bytes == align).unwrap();
         row.diff_ns.unwrap() / 1e3
     };
-    // Published: 317 and 171 us, 148 and 53 us.
+    // Published: 317 and 171 µs, 148 and 53 µs.
     assert!((250.0..380.0).contains(&diff(4 * MIB)) && (130.0..220.0).contains(&diff(2 * MIB)));
     assert!((110.0..200.0).contains(&diff(16 << 10)) && (20.0..80.0).contains(&diff(8 << 10)));
     // Of 7 places 128 MiB apart, three fit into 488 MiB; flashbench reads others in their stead.

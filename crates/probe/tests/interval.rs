@@ -13,8 +13,8 @@ fn interval(spec: &str, limits: Limits) -> Evidence {
 }
 
 // Breaks when access time or rate of a card is not found within what its model says. With nothing pipelined, a read of
-// this card takes 601 us, an array read of about 65 and 50 for the slower plane a group, 5 us a codeword, 74 a further
-// group, 18 for its second page, and 80 ns a byte on the link: 16 KiB more take 207 + 80 + 1,311 us.
+// this card takes 601 µs, an array read of about 65 and 50 for the slower plane a group, 5 µs a codeword, 74 a further
+// group, 18 for its second page, and 80 ns a byte on the link: 16 KiB more take 207 + 80 + 1,311 µs.
 #[test]
 fn a_card_has_its_access_time_and_rate() {
     let evidence = interval("sim:sdcard-4m", Limits::default());

@@ -42,7 +42,7 @@ fn forced_sequential_writes_take_a_turn_each_unless_queued() {
     for (block, depth, low, high) in [
         (4096, 1, turns(4096, 1.002), turns(4096, 1.0)),
         (MIB, 1, turns(MIB, 2.002), turns(MIB, 1.5)),
-        // A sector passes in 21 us and a command is decoded in 60: those that wait when the first of
+        // A sector passes in 21 µs and a command is decoded in 60: those that wait when the first of
         // them comes by are written in one turn, and the others are too late for it.
         (4096, 32, 0.9 * turns(32 * 4096, 1.0), 1.1 * turns(32 * 4096, 1.0)),
         (MIB, 8, 170e6, 178e6),

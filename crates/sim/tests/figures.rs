@@ -108,7 +108,7 @@ fn what_was_just_read_comes_again_at_link_rate_and_what_was_long_ago_does_not() 
     let before = target.media().medium_served_read_bytes;
     let again = reads_of(&mut target, (56..64).map(|i| i * MIB), MIB);
     assert_eq!(target.media().medium_served_read_bytes, before, "the last 8 MiB are in memory");
-    // 1 MiB at 550 MB/s takes 1.91 ms, and the command 60 to 76 us beside it.
+    // 1 MiB at 550 MB/s takes 1.91 ms, and the command 60 to 76 µs beside it.
     for sample in &again {
         assert!((1_950_000..2_000_000).contains(&sample.latency_ns()), "{sample:?}");
     }

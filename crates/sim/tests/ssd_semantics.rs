@@ -220,7 +220,7 @@ fn units_of_a_request_in_one_row_cost_one_read() {
     each(&mut target, [write(0, 16 * ROW), flush()]);
     let samples = each(&mut target, [read(0, 4096), read(0, ROW), read(0, 2 * ROW)]);
     let [unit, row, two] = [0, 1, 2].map(|i: usize| samples[i].latency_ns());
-    // Beyond the read itself, only the transfer over channel (40.96 us a row) and link (9.8 us) is longer.
+    // Beyond the read itself, only the transfer over channel (40.96 µs a row) and link (9.8 µs) is longer.
     assert!(row - unit < 50_000, "{row} {unit}");
     assert!(two - row < 15_000, "{two} {row}: the second row is on another channel");
 }

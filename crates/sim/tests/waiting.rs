@@ -23,7 +23,7 @@ fn sequential_readers_do_not_shut_writers_out() {
     let samples = run_requests(&mut target, 8, Nanos::secs(20), |slot| {
         let idle = &mut idle[usize::from(slot)];
         if *idle > 0 {
-            // Refused within 5 us each. Readers who come one after the other join; those who come
+            // Refused within 5 µs each. Readers who come one after the other join; those who come
             // at once are served one by one, and the arm is free in between.
             *idle -= 1;
             return request(Op::Discard, 0, 4096, slot);

@@ -344,7 +344,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     /// Boundaries at multiples of 4 KiB up to 2 GiB, each power of two as often as any, each visited `visits` times. All cost
-    /// `of`, and noise of 5 us.
+    /// `of`, and noise of 5 µs.
     fn read(visits: usize, of: impl Fn(u64) -> f64) -> Vec<Place> {
         let mut rng = Rng::for_path(1, &[visits as u64]);
         let mut places = Vec::new();

@@ -5,7 +5,7 @@
 //!
 //! - `wait` of version 2 is said to be in microseconds after the last one. It is in milliseconds after fio's start.
 //! - Times of version 3 are said to begin at 0. A time is taken as that of a predecessor only when it is not 0, so a
-//!   trace that begins at 0 loses its first gap. Here it begins at 1 us.
+//!   trace that begins at 0 loses its first gap. Here it begins at 1 µs.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
