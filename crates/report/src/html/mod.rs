@@ -67,8 +67,13 @@ pub enum Block {
     Heading(String),
     /// Words.
     Paragraph(String),
-    /// A command, and the reason for it.
-    Command(String, String),
+    /// A command to run.
+    Command {
+        /// As it is typed.
+        command: String,
+        /// Reason to run it.
+        why: String,
+    },
     /// Named facts.
     Facts(Facts),
     /// Numbers.
@@ -142,6 +147,14 @@ pub struct Cell {
 }
 
 impl Table {
+    /// True for a table whose last column of words has a line of its own in each row on narrow screens. With more columns the
+    /// rows would no longer be read as columns.
+    fn folds(&self) -> bool {
+        const COLUMNS_MAX: usize = 6;
+        let columns = self.of_words();
+        columns.len() <= COLUMNS_MAX && columns.last() == Some(&true)
+    }
+
     /// Flags the columns that contain text, that of the names first. Such a column is aligned to the left as a whole,
     /// numbers in it included.
     fn of_words(&self) -> Vec<bool> {

@@ -55,7 +55,7 @@ mod tests {
             blocks: vec![
                 Block::Heading(words()),
                 Block::Paragraph(words()),
-                Block::Command(words(), words()),
+                Block::Command { command: words(), why: words() },
                 Block::Facts(facts()),
                 Block::Table(table.clone()),
                 Block::Chart(Box::new(chart(HOSTILE))),
@@ -131,5 +131,21 @@ mod tests {
         let page = Page { blocks: vec![Block::Chart(Box::new(bad))], ..Page::default() };
         let document = Document { pages: vec![page], ..Document::default() };
         assert!(render(&document).unwrap_err().to_string().contains("\"Rates\""));
+    }
+
+    // Breaks when the reason of a row is off a phone's screen, or a wide table is no longer read by its columns.
+    #[test]
+    fn small_tables_fold_and_wide_ones_do_not() {
+        let table = |numbers: usize, last: Cell| {
+            let cells: Vec<Cell> = (0..numbers).map(|_| Cell::number("1")).chain([last]).collect();
+            let columns = vec!["column".to_owned(); numbers + 2];
+            let rows = vec![Row { name: "row".to_owned(), cells }];
+            let table = Table { caption: "table".to_owned(), columns, rows, notes: Vec::new() };
+            let pages = vec![Page { blocks: vec![Block::Table(table)], ..Page::default() }];
+            render(&Document { pages, ..Document::default() }).unwrap()
+        };
+        assert!(table(4, Cell::words("why")).contains("<table class=\"folds\">"));
+        assert!(table(5, Cell::words("why")).contains("<table>"));
+        assert!(table(1, Cell::number("2")).contains("<table>"));
     }
 }

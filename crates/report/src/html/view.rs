@@ -45,7 +45,10 @@ struct PageView<'a> {
 enum BlockView<'a> {
     Heading(&'a str),
     Paragraph(&'a str),
-    Command(&'a str, &'a str),
+    Command {
+        command: &'a str,
+        why: &'a str,
+    },
     Facts(&'a Facts),
     Table(&'a super::Table),
     /// Drawn; the only text that a template takes for markup.
@@ -80,7 +83,7 @@ impl<'a> PageView<'a> {
             blocks.push(match block {
                 Block::Heading(words) => BlockView::Heading(words),
                 Block::Paragraph(words) => BlockView::Paragraph(words),
-                Block::Command(command, why) => BlockView::Command(command, why),
+                Block::Command { command, why } => BlockView::Command { command, why },
                 Block::Facts(facts) => BlockView::Facts(facts),
                 Block::Table(table) => BlockView::Table(table),
                 Block::Caveat(caveat) => BlockView::Caveat(caveat),

@@ -238,7 +238,7 @@ fn of_answers(answers: &Answers, style: Style) -> Vec<Block> {
     for ToDo { erases, command, why } in &answers.advice {
         blocks.extend(erases.clone().map(Block::Paragraph));
         blocks.push(match command {
-            Some(command) => Block::Command(command.clone(), why.clone()),
+            Some(command) => Block::Command { command: command.clone(), why: why.clone() },
             None => Block::Paragraph(why.clone()),
         });
     }

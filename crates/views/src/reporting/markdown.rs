@@ -29,7 +29,7 @@ pub fn markdown<E>(
                 Block::Paragraph(words) => {
                     let _ = write!(text, "{}\n\n", inline(words));
                 }
-                Block::Command(command, why) => {
+                Block::Command { command, why } => {
                     let fence = fence(command);
                     let command = block::text::harmless(command);
                     let _ = write!(text, "{fence}sh\n{command}\n{fence}\n\n{}\n\n", inline(why));
