@@ -175,8 +175,16 @@ fn a_read_error_is_an_error_and_reads_are_bounded() {
 /// The text shown to the user names the kind as `--allow` takes it.
 #[test]
 fn a_signature_reads_well() {
-    let signature = Signature { kind: "ext4", usage: Usage::Filesystem, offset: Bytes(0x438) };
-    assert_eq!(signature.to_string(), "an ext4 filesystem");
+    let text =
+        |kind| Signature { kind, usage: Usage::Filesystem, offset: Bytes(0x438) }.to_string();
+    assert_eq!(text("ext4"), "an ext4 filesystem");
+    // Some kinds are read letter by letter.
+    for (kind, wanted) in [("f2fs", "an f2fs"), ("ntfs", "an ntfs"), ("xfs", "an xfs")] {
+        assert_eq!(text(kind), format!("{wanted} filesystem"));
+    }
+    for (kind, wanted) in [("ufs", "a ufs"), ("udf", "a udf"), ("minix", "a minix")] {
+        assert_eq!(text(kind), format!("{wanted} filesystem"));
+    }
 }
 
 /// The formats as they are really written today.
