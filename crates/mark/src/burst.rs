@@ -130,7 +130,7 @@ fn course(case: &Case<'_>, proofs: &Proofs, executed: &Executed) -> Option<Write
     }
     if is_beyond(&case.rates(), fall.burst) {
         return none(
-            "the rate fell, and was higher than before it in most runs: they differ, without a burst",
+            "the rate fell, and was higher than before it in most runs: they differ, and there is no burst",
         );
     }
     Some(after(nothing, (&line, &fall), &windows, executed))

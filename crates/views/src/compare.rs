@@ -158,7 +158,7 @@ fn not_comparable(test: &ComparedTest, pair: &Pair, sides: &[Side]) -> Standing 
         |index: &usize| test.sides[*index].as_ref().is_some_and(|figures| !figures.headline);
     let first = [pair.to, pair.of].into_iter().find(is_withdrawn);
     let name = first.map(|index| sides[index].run_id.as_deref().unwrap_or(&sides[index].name));
-    let why = name.map(|name| format!("drivescope show {} shows why", quoted(name)));
+    let why = name.map(|name| format!("drivescope show {} has the reason", quoted(name)));
     Standing::Withdrawn { reason, instead: why.unwrap_or_default() }
 }
 

@@ -103,7 +103,7 @@ fn wording(remedy: &Remedy, write_flags: &str) -> Wording {
         }
         Remedy::ShowRun { run_id, last_of_several } => {
             let of_them = if *last_of_several { ", for the last of them" } else { "" };
-            with_values(format!("drivescope runs show {run_id} shows why{of_them}"))
+            with_values(format!("drivescope runs show {run_id} has the reason{of_them}"))
         }
         Remedy::WriteDriveOnce { drive, bytes, or_data_sheet } => with_values(format!(
             "write all {} of it once, which erases what it holds, and probe again: drivescope probe capacity {} --full \

@@ -130,7 +130,7 @@ fn origin(read: &[Recorded]) -> Result<Origin> {
         if matches!(other.format, Format::Ezfio | Format::Tkperf) {
             let file = other.files.first().map_or("", String::as_str);
             bail!(
-                "{file}: is {}'s, which keeps no runs; what it says of the steady state, judge shows: drivescope judge {}",
+                "{file}: is {}'s, which keeps no runs; for its steady state run drivescope judge {}",
                 other.format.words(),
                 quoted(file)
             );

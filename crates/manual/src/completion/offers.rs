@@ -265,7 +265,7 @@ pub(super) fn rules(typed: &OsStr) -> Offered {
     let said = [
         ("pts", "five rounds of the specification"),
         ("bytes", "windows of the range without drift"),
-        ("2fills", "N drive writes, steady or not"),
+        ("2fills", "a number of fills, steady or not"),
     ];
     described(typed, &said)
 }
